@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two commands: `make demo` and `make check`. Everything else is for people who work on the project.
+BUILD ?= build
+export LC_ALL = C.UTF-8
+
+.PHONY: all setup demo check check-all bench fuzz format clean
+all: setup
+	ninja -C $(BUILD)
+
+# Installs what is missing (Debian), then configures; a new or removed source file reconfigures.
+setup:
+	@sh src/setup.sh $(BUILD)
+
+demo: all
+	@sh src/demo.sh $(BUILD)/src/cli/pagetrail
+
+check: all
+	meson test -C $(BUILD) --print-errorlogs
+	@sh tests/sanitize.sh
+
+check-all: check
+	@sh tests/check-all.sh $(BUILD)
+
+bench: all
+	@python3 tests/bench/bench.py $(BUILD)/src/cli/pagetrail
+
+fuzz: setup
+	@sh tests/fuzz/run.sh
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h' '*.cc')
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-*

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* analysis.h - from events to requests, lineage and classes
+ *
+ * resolve_case() turns events into the dimension tables (worker, boot, request, alias, leg, response, gap, clock): it is run by
+ * `ingest` at its end, and again by a reader that finds the tables older than the evidence. Lineage and classes are computed
+ * when asked, and appear as table-valued functions that queries select from:
+ *   exposures()            one row per (worker, pool, reader, owner, kind): cli.md's columns
+ *   findings()             one row per response (the population), with predicates and class: cli.md's scope columns
+ *   exposed()              one row per request on the exposed side
+ *   lineage(request)       legs, pages, writers before, readers after of one request
+ */
+#pragma once
+
+#include "pagetrail/case.h"
+
+/* Rebuilds the dimension tables inside the caller's transaction. Deterministic: depends on events only. */
+int resolve_case(struct case_file *c, struct err *err) MUST_CHECK;
+/* 1 when the tables are older than the evidence. */
+int resolve_needed(struct case_file *c, struct err *err) MUST_CHECK;
+
+/* What the user asserts or asks when classes are computed. Values entered by a person are printed as such. */
+struct analysis_params {
+	int64_t pool_tokens;    /* --param pool=N for boots that never printed one; 0: none */
+	int64_t input_limit;    /* --param limit=N; 0: none */
+	const char *policy;     /* --policy FILE (OSV); NULL: the built-in hypothesis, see docs/method.md */
+};
+/* Registers the functions above on the connection; the params are copied. */
+int analysis_register(struct case_file *c, const struct analysis_params *params, struct err *err) MUST_CHECK;
+
+/* --- classes: a pure function of the predicates; product.md's table --- */
+enum tri { TRI_NO = 0, TRI_YES = 1, TRI_UNKNOWN = 2 };
+const char *tri_name(enum tri t);
+struct predicates {
+	enum tri t, a, l, d, x;
+};
+enum class_id { CLASS_C1 = 1, CLASS_C2, CLASS_C3, CLASS_C4, CLASS_C5 };
+struct class_result {
+	enum class_id class_id;
+	int rule;         /* 1..8 as in docs/method.md */
+	bool conflict;
+};
+/* trigger_stands, build_stands: false once a C1 with T=no (A=no) disproved that part of the hypothesis. */
+struct class_result classify(struct predicates p, bool trigger_stands, bool build_stands);
+
+/* --- queries: embedded SQL with a header that is parsed, checked and printed --- */
+struct query_text {
+	const char *name, *sql; /* file content, header included */
+};
+extern const struct query_text queries[]; /* generated; only cli and tests see it */
+extern const size_t n_queries;
+
+struct query_column {
+	struct text name, type, unit, help; /* type: text integer real json tri time(ns -> RFC 3339) */
+};
+struct query_info {
+	struct text name, title, question, order, empty;
+	struct query_column *columns;
+	unsigned n_columns;
+	struct query_column *params;
+	unsigned n_params;
+	bool scan_allowed;
+};
+/* Parses the header. ERR_BUG with the line when it breaks the rules (the contract test runs it over all). */
+int query_info_parse(const struct query_text *q, struct query_info *ret, struct err *err) MUST_CHECK;
+void query_info_done(struct query_info *q);
+const struct query_text *query_find(const struct query_text *list, size_t n, struct text name);
+
+/* An alias, a request name, or a unique prefix of at least 6 characters -> request id.
+ * ERR_INPUT when unknown, or with the candidates when not unique. */
+int request_find(struct case_file *c, struct text name, int64_t *ret, struct err *err) MUST_CHECK;

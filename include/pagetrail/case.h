@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* case.h - the case file: one SQLite database with custody, evidence, events and what follows from them
+ *
+ * Modes: CASE_READ opens read-only (also works on a read-only file or medium), query_only, defensive,
+ * trusted_schema off, with the virtual tables registered; CASE_WRITE opens an existing case for one writer; CASE_CREATE
+ * makes a new one (mode 0600) and fails if the file exists. Writers use WAL and leave a single plain file on case_close().
+ * Errors: ERR_DAMAGED for "not a case", "newer version", "damaged"; ERR_STORE for "locked by another writer"; ERR_IO.
+ * Threads: a case belongs to one thread.
+ */
+#pragma once
+
+#include "pagetrail/digest.h"
+#include "pagetrail/sql.h"
+#include "pagetrail/text.h"
+
+enum { CASE_APPLICATION_ID = 0x50547261 /* "PTra" */, CASE_VERSION = 1 };
+enum case_mode { CASE_READ, CASE_WRITE, CASE_CREATE };
+
+int case_open(struct case_file **ret, const char *path, enum case_mode mode, struct err *err) MUST_CHECK;
+int case_close(struct case_file *c, struct err *err); /* accepts NULL; reports a failed checkpoint */
+static inline void case_closep(struct case_file **c)
+{
+	(void)case_close(*c, NULL);
+}
+const char *case_path(const struct case_file *c);
+bool case_writable(const struct case_file *c);
+
+int case_begin(struct case_file *c, struct err *err) MUST_CHECK;    /* BEGIN IMMEDIATE */
+int case_commit(struct case_file *c, struct err *err) MUST_CHECK;
+void case_rollback(struct case_file *c); /* no-op outside a transaction */
+
+/* case_info: small facts (id, title, tool, derived_state …). */
+int case_info_set(struct case_file *c, const char *key, struct text value, struct err *err) MUST_CHECK;
+/* 1 when there is no such key. */
+int case_info_get(struct case_file *c, const char *key, struct buf *ret, struct err *err) MUST_CHECK;
+
+/* --- journal: append-only, hash-chained. Each row's sha256 = SHA-256(prev sha256 || seq || at_ns || action || detail) in
+ * the byte form that docs/store-format.md defines. */
+int journal_append(struct case_file *c, int64_t at_ns, const char *action, struct text detail_json,
+                   unsigned char ret_head[SHA256_BYTES], struct err *err) MUST_CHECK;
+/* 1 when the journal is empty. */
+int journal_head(struct case_file *c, unsigned char ret_head[SHA256_BYTES], struct err *err) MUST_CHECK;
+/* 0 the chain holds; 1 it does not, *ret_seq names the first bad row. */
+int journal_verify(struct case_file *c, int64_t *ret_seq, struct err *err) MUST_CHECK;
+
+/* Content digest: over logical rows (source hashes and accounting, evidence bytes, decoded events) in canonical order; the
+ * same for every job count, file order and interruption. Hex. */
+int case_digest(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST_CHECK;
+
+/* --- verify: reads everything once; calls report() for each fault ("evidence S3 chunk 17", "hash differs").
+ * 0 sound, 1 faults were reported. */
+int case_verify(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
+                struct err *err) MUST_CHECK;

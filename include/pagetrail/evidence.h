@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* evidence.h - the exact bytes of every source, in proved chunks
+ *
+ * Encoding is pure and thread-safe; writing and reading belong to the case's thread. Lossless is proved: an encoded chunk
+ * has been decoded and compared before it can be written.
+ */
+#pragma once
+
+#include "pagetrail/buf.h"
+#include "pagetrail/case.h"
+
+struct evidence_chunk { /* encoded, ready to write */
+	uint64_t byte_off;
+	uint32_t byte_len;
+	unsigned char sha256[SHA256_BYTES]; /* of the original bytes */
+	int codec;                          /* 0 stored, 1 zstd */
+	struct buf data;
+};
+
+int evidence_encode(struct text raw, uint64_t byte_off, struct evidence_chunk *ret, struct err *err) MUST_CHECK;
+void evidence_done(struct evidence_chunk *e);
+int evidence_append(struct case_file *c, int64_t source, const struct evidence_chunk *e, struct err *err) MUST_CHECK;
+
+/* Bytes [off, off+len) of a source, appended to out. ERR_INPUT when outside; ERR_DAMAGED when a chunk does not decode or
+ * hash. */
+int evidence_read(struct case_file *c, int64_t source, uint64_t off, uint64_t len, struct buf *out,
+                  struct err *err) MUST_CHECK;
+/* All bytes of a source in order, chunk by chunk. write() returns 0 or ERR_*. */
+int evidence_each(struct case_file *c, int64_t source, int (*write)(void *ctx, struct text bytes, uint64_t off), void *ctx,
+                  struct err *err) MUST_CHECK;
+
+/* "S12@3456+78". ref_format: buf >= 64 bytes. */
+struct ref {
+	int64_t source;
+	uint64_t off;
+	uint64_t len;
+};
+bool ref_parse(struct text t, struct ref *ret);
+char *ref_format(struct ref r, char *buf, size_t size);

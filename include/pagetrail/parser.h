@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parser.h - the whole contract of a log format
+ *
+ * A format is one file parsers/NAME.c that exports exactly one symbol, `const struct parser parser_NAME`, and a
+ * folder tests/parsers/NAME/ with samples (CASE.log) and what they must give (CASE.expect). Nothing else changes.
+ *
+ * A source is a stream of records. For line formats a record is one line, without its LF or CR LF; the framework
+ * finds the lines, gives them in order, and does the accounting. The parser says what each record was:
+ *   PARSED     it carried at least one event, now emitted
+ *   CONTEXT    recognised, carries no event
+ *   UNPARSED   not understood; set p->reason to a stable, lower-case code ("torn", "json_syntax", …)
+ *   CONTINUES  part of the record before (traceback line, rest of a torn record): is accounted like that one
+ * Bad input is data: it never is an error. Negative ERR_* are for memory and bugs only.
+ *
+ * Trust: text inside a record may imitate records. Only what begins at a record's start counts, or what split()
+ * cut; never search a record's quoted parts for another record.
+ * Threads: a parser has no static mutable data; one struct parse belongs to one source and one thread.
+ */
+#pragma once
+
+#include "pagetrail/buf.h"
+#include "pagetrail/event.h"
+#include "pagetrail/json.h"
+#include "pagetrail/pattern.h"
+
+enum verdict { RECORD_PARSED = 1, RECORD_CONTEXT = 2, RECORD_UNPARSED = 3, RECORD_CONTINUES = 4 };
+
+enum bid { BID_NO = 0, BID_WEAK = 1, BID_STRONG = 2 };
+
+enum shape {
+	SHAPE_LINES = 0,    /* records are lines */
+	SHAPE_DOCUMENT = 1, /* the whole source is one record (up to DOCUMENT_MAX_BYTES) */
+};
+
+struct parse;
+
+/* One line shape, its sample beside it, and what is taken from it. Fields are optional but name and sample. */
+struct line_pattern {
+	const char *name;
+	const char *starts; /* literal the message must start with, tried before the regex; NULL: none */
+	const char *regex;  /* PCRE2, extended: write blanks as \x20 or [ ]; named groups; NULL: `starts` is enough */
+	const char *sample; /* a message (without envelope) that this pattern, and no other, matches */
+	/* Fills and emits events from the match; returns a verdict or ERR_*. NULL: context. */
+	int (*take)(struct parse *p, const struct match *m, struct text message);
+};
+
+struct parser {
+	const char *name;    /* MUST: as the user types it: lower case, '-' for '_' of the file name */
+	const char *summary; /* MUST: one line for `formats list` */
+	const char *checked; /* MUST: versions whose source or real output was read */
+	enum shape shape;
+	uint32_t emits;       /* MUST: bit per enum event_kind */
+	size_t state_bytes;   /* zeroed memory per source at p->state */
+	const struct line_pattern *patterns; /* MAY: tested against their samples by the suite */
+	size_t n_patterns;
+	/* MUST. Is this record of my format? Stateless, cheap, no allocation beyond p->scratch. STRONG: nobody else
+	 * writes this. WEAK: looks like it, but others write such lines too. */
+	enum bid (*bid)(struct parse *p, struct text record);
+	/* MAY. Length of the first record in a line (or len): for formats whose records can begin mid-line. */
+	size_t (*split)(struct parse *p, struct text line);
+	/* MUST. One record -> verdict, events by parse_emit(). */
+	int (*record)(struct parse *p, struct text record);
+	/* MAY. End of source: flush what was held. */
+	int (*finish)(struct parse *p);
+	/* MAY. Compiles patterns and the like. */
+	int (*open)(struct parse *p);
+	void (*close)(struct parse *p);
+};
+
+/* One source being parsed. Fields marked (in) are for the parser to read. */
+struct parse {
+	const struct parser *parser;
+	void *state;           /* (in) parser's own */
+	struct arena scratch;  /* (in) reset before every record */
+	struct json *json;     /* (in) reusable JSON parser; handles live until the next json_parse */
+	struct match *match;   /* (in) scratch for pattern_search */
+	struct pattern **compiled; /* (in) parser->patterns compiled, same index; NULL entry: no regex */
+	bool padded;           /* (in) record has BUF_PADDING readable bytes behind it */
+	struct err *err;       /* (in) for functions that want one */
+	const char *reason;    /* (out) why a record is UNPARSED; must be a string literal */
+	struct text inner;     /* (out) see parse_delegate */
+	struct event row;      /* the event being built by parse_begin() */
+	uint64_t record_off;
+	uint32_t record_len;
+	struct stamp fallback; /* (in) outer time of a wrapper, or the last known stamp; STAMP_NONE if none */
+	/* where emitted events go (set by the framework) */
+	int (*sink)(void *ctx, const struct event *e, struct err *err);
+	void *sink_ctx;
+	/* other formats for records that are not this parser's own (set by the framework) */
+	int (*delegate)(void *ctx, struct parse *p, struct text record);
+};
+
+/* --- building events (implemented in base/parse.c) --- */
+
+/* Starts an event of `kind` for the record at hand; returns &p->row, cleared. */
+struct event *parse_begin(struct parse *p, enum event_kind kind, struct stamp ts);
+/* Set a column. Texts are borrowed until parse_emit(); empty texts are left unknown; names are cut at
+ * NAME_MAX_BYTES (MESSAGE_MAX_BYTES for "message" columns). Impossible column types are a bug (assert). */
+void event_int(struct event *e, unsigned column, int64_t v);
+void event_text(struct event *e, unsigned column, struct text t);
+void event_flag(struct event *e, unsigned column, bool v);
+/* Sets an integer from digits (text_count); unknown when they are not a number or above TOKENS_MAX. */
+void event_count(struct event *e, unsigned column, struct text digits);
+void event_runs(struct event *e, const struct page_run *runs, uint32_t n);
+void event_worker(struct event *e, struct text worker);
+/* Gives the row to the framework. 0 or ERR_*. */
+int parse_emit(struct parse *p) MUST_CHECK;
+
+/* Offers a record (or the part of it behind an envelope) to the other formats: request JSON between engine lines.
+ * Returns the verdict of the format that bid STRONG on it, RECORD_UNPARSED when none did, or ERR_*. */
+int parse_delegate(struct parse *p, struct text record) MUST_CHECK;
+
+/* Runs parser->patterns over a message: first whose `starts` fits and whose regex matches. Returns its verdict (CONTEXT
+ * for a pattern without take), RECORD_UNPARSED when none matched, or ERR_*. */
+int parse_patterns(struct parse *p, struct text message) MUST_CHECK;
+
+/* parse_open() makes a struct parse ready (compiles patterns, allocates state); parse_close() frees it. */
+int parse_open(struct parse *p, const struct parser *parser, struct err *err) MUST_CHECK;
+void parse_close(struct parse *p); /* accepts a zeroed one */
+
+extern const struct parser *const parsers[]; /* generated from parsers/; only cli and tests see it */
+extern const size_t n_parsers;
+
+const struct parser *parser_find(const struct parser *const *list, size_t n, struct text name);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pattern.h - PCRE2 behind named groups, with limits that make a hostile line a miss and not a hang */
+#pragma once
+
+#include "pagetrail/text.h"
+
+struct pattern; /* compiled; immutable, may be shared between threads */
+struct match;   /* scratch for matching: one per thread */
+
+/* Compiles with PCRE2_EXTENDED (blanks and # comments in the pattern do not count) when `extended`, byte
+ * semantics (no UTF), JIT when there is one. ERR_USAGE with the offset when the pattern is bad. */
+int pattern_compile(struct pattern **ret, const char *regex, bool extended, struct err *err) MUST_CHECK;
+void pattern_free(struct pattern *p);
+int match_new(struct match **ret, struct err *err) MUST_CHECK;
+void match_free(struct match *m);
+
+/* Searches t from offset `from`. true on a match; running into a limit is a miss. */
+bool pattern_search(const struct pattern *p, struct match *m, struct text t, size_t from);
+/* After a true search: the whole match (0) or a named group; {NULL,0} when it took no part. */
+struct text match_whole(const struct match *m);
+struct text match_group(const struct match *m, const char *name);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sql.h - prepared statements with errors of ours: the only face of SQLite above the store
+ *
+ * Statement texts are constants or embedded files; values are always bound. Column texts are valid until the next
+ * sql_step() or sql_end(). Not thread-safe: a connection belongs to one thread.
+ */
+#pragma once
+
+#include "pagetrail/text.h"
+
+struct sqlite3;
+struct case_file;
+struct sql; /* one prepared statement */
+
+int sql_prepare(struct sql **ret, struct case_file *c, const char *text, struct err *err) MUST_CHECK;
+void sql_end(struct sql *s); /* accepts NULL */
+DEFINE_CLEANUP(struct sql *, sql_end)
+/* Binding: position from 1. INT64_MIN (TIME_UNKNOWN) and texts with NULL ptr bind NULL. */
+int sql_int(struct sql *s, int at, int64_t v, struct err *err) MUST_CHECK;
+int sql_real(struct sql *s, int at, double v, struct err *err) MUST_CHECK;
+int sql_text(struct sql *s, int at, struct text v, struct err *err) MUST_CHECK;
+int sql_blob(struct sql *s, int at, struct text v, struct err *err) MUST_CHECK;
+int sql_null(struct sql *s, int at, struct err *err) MUST_CHECK;
+int sql_param(struct sql *s, const char *name); /* position of ":name", 0 when there is none */
+int sql_params(struct sql *s);
+const char *sql_param_name(struct sql *s, int at);
+/* 1 a row is there, 0 done (the statement is reset), negative ERR_*. */
+int sql_step(struct sql *s, struct err *err) MUST_CHECK;
+/* Step to the end and reset (for INSERT and the like). */
+int sql_run(struct sql *s, struct err *err) MUST_CHECK;
+
+int sql_columns(struct sql *s);
+const char *sql_column_name(struct sql *s, int col);
+enum sql_type { SQL_NULL, SQL_INT, SQL_REAL, SQL_TEXT, SQL_BLOB };
+enum sql_type sql_type(struct sql *s, int col);
+int64_t sql_get_int(struct sql *s, int col);   /* 0 for NULL */
+int64_t sql_get_time(struct sql *s, int col);  /* TIME_UNKNOWN for NULL */
+double sql_get_real(struct sql *s, int col);
+struct text sql_get_text(struct sql *s, int col); /* {NULL,0} for NULL; blobs too */
+bool sql_readonly(struct sql *s);
+
+int sql_exec(struct case_file *c, const char *text, struct err *err) MUST_CHECK; /* constants only */
+int64_t sql_last_id(struct case_file *c);
+
+/* --- rows computed in C as a read-only table-valued function ---
+ *
+ * rowset_register() makes `SELECT * FROM name` (and `name(arg, …)` for hidden columns) call open(), then next() until it
+ * returns 0. Cells are set through the rowset_* setters into the given row. */
+struct rowset;
+struct rowset_column {
+	const char *name;
+	const char *type; /* INTEGER TEXT REAL JSON (JSON = text holding JSON) */
+	bool hidden;      /* an argument */
+};
+struct rowset_spec {
+	const char *name;
+	const struct rowset_column *columns;
+	unsigned n_columns;
+	/* args: one text per hidden column, {NULL,0} when not given. *ret_state is given to next/close. */
+	int (*open)(void *ctx, const struct text *args, void **ret_state, struct err *err);
+	int (*next)(void *state, struct rowset *row, struct err *err); /* 1 row set, 0 end, ERR_* */
+	void (*close)(void *state);
+};
+int rowset_register(struct case_file *c, const struct rowset_spec *spec, void *ctx, struct err *err) MUST_CHECK;
+/* Setters copy; a cell that is not set is NULL. */
+void rowset_int(struct rowset *r, unsigned col, int64_t v);
+void rowset_time(struct rowset *r, unsigned col, int64_t ns); /* NULL for TIME_UNKNOWN */
+void rowset_real(struct rowset *r, unsigned col, double v);
+void rowset_text(struct rowset *r, unsigned col, struct text v); /* NULL for ptr NULL */

@@ -1,0 +1,178 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- schema.sql - the only DDL. Times are INTEGER nanoseconds UTC (_ns); tri-states are 'yes','no','unknown'; refs are JSON arrays of
+-- "S<source>@<offset>+<length>". What a log did not say is NULL.
+
+-- ---- custody
+CREATE TABLE case_info(
+  key   TEXT PRIMARY KEY,          -- id, title, tool, created_at, derived_from
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE journal(
+  seq         INTEGER PRIMARY KEY, -- from 1, no holes
+  at_ns       INTEGER NOT NULL,
+  action      TEXT NOT NULL,       -- init, ingest, resolve, report
+  detail      TEXT NOT NULL,       -- JSON
+  prev_sha256 BLOB NOT NULL,       -- 32 bytes; zeros in row 1
+  sha256      BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE source(
+  source         INTEGER PRIMARY KEY,
+  path           TEXT NOT NULL,    -- as given; members as ARCHIVE!MEMBER
+  sha256         TEXT,             -- of the file as given
+  content_sha256 TEXT,             -- of what was read out of it; NULL until the end was reached
+  stored_bytes   INTEGER,          -- size of the file as given
+  container      TEXT NOT NULL,    -- none, or e.g. gzip, tar+zstd
+  format         TEXT,             -- parser's name; NULL when unrecognised
+  format_basis   TEXT NOT NULL,    -- JSON: score, runner_up, runner_up_score, records, reason
+  worker         TEXT,             -- name of the worker whose log this is
+  worker_alias   TEXT,             -- another name for it (file stem, when the records name host:port)
+  worker_basis   TEXT,             -- option, sources, wrapper, record, path
+  role           TEXT,             -- from --sources
+  tz             TEXT NOT NULL,    -- zone applied to naive stamps
+  tz_basis       TEXT NOT NULL,    -- option, sources, assumed
+  bytes          INTEGER NOT NULL DEFAULT 0,
+  records        INTEGER NOT NULL DEFAULT 0,
+  parsed         INTEGER NOT NULL DEFAULT 0,
+  context        INTEGER NOT NULL DEFAULT 0,
+  unparsed       INTEGER NOT NULL DEFAULT 0,
+  duplicate      INTEGER NOT NULL DEFAULT 0,
+  bytes_parsed    INTEGER NOT NULL DEFAULT 0,
+  bytes_context   INTEGER NOT NULL DEFAULT 0,
+  bytes_unparsed  INTEGER NOT NULL DEFAULT 0,
+  bytes_duplicate INTEGER NOT NULL DEFAULT 0,
+  first_ns       INTEGER,
+  last_ns        INTEGER,
+  status         TEXT NOT NULL,    -- reading, ingested, unrecognised, failed
+  reason         TEXT
+) STRICT;
+
+-- ---- evidence: the exact bytes
+CREATE TABLE evidence_chunk(
+  source   INTEGER NOT NULL REFERENCES source,
+  byte_off INTEGER NOT NULL,       -- in the content of the source
+  byte_len INTEGER NOT NULL,
+  sha256   BLOB NOT NULL,          -- of the original bytes
+  codec    INTEGER NOT NULL,       -- 0 stored, 1 zstd
+  data     BLOB NOT NULL,
+  PRIMARY KEY(source, byte_off)
+) STRICT;
+
+CREATE TABLE reject(               -- records that were kept but not understood, in runs of one reason
+  source   INTEGER NOT NULL REFERENCES source,
+  byte_off INTEGER NOT NULL,
+  byte_len INTEGER NOT NULL,
+  records  INTEGER NOT NULL,
+  reason   TEXT NOT NULL,
+  PRIMARY KEY(source, byte_off)
+) STRICT;
+
+-- ---- events: column chunks, read through the virtual tables KIND_events
+CREATE TABLE event_chunk(
+  chunk    INTEGER PRIMARY KEY,
+  kind     INTEGER NOT NULL,       -- enum event_kind
+  source   INTEGER NOT NULL REFERENCES source,
+  byte_min INTEGER NOT NULL,       -- first record's offset
+  byte_max INTEGER NOT NULL,
+  n        INTEGER NOT NULL,
+  ts_min   INTEGER,
+  ts_max   INTEGER,
+  sha256   BLOB NOT NULL,          -- of data
+  data     BLOB NOT NULL
+) STRICT;
+CREATE INDEX event_chunk_by_kind ON event_chunk(kind, source, byte_min);
+
+-- ---- dimensions: rebuilt by resolve from the events
+CREATE TABLE worker(
+  worker   INTEGER PRIMARY KEY,
+  name     TEXT NOT NULL UNIQUE,
+  role     TEXT,                   -- prefill, decode, unified; NULL unknown
+  engine   TEXT,
+  first_ns INTEGER, last_ns INTEGER,
+  has_page_log INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE boot(
+  boot          INTEGER PRIMARY KEY,
+  worker        INTEGER NOT NULL REFERENCES worker,
+  started_ns    INTEGER,           -- NULL: before the log begins
+  ended_ns      INTEGER,           -- NULL: still running where the log ends
+  engine        TEXT, version TEXT, commit_id TEXT, model TEXT, role TEXT, transfer_backend TEXT,
+  context_len   INTEGER, pool_tokens INTEGER, page_size INTEGER,
+  input_limit   INTEGER,
+  input_limit_basis TEXT,          -- printed, rejection, derived
+  auto_truncate INTEGER,
+  refs          TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE tenant(
+  tenant INTEGER PRIMARY KEY,
+  name   TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE request(
+  request  INTEGER PRIMARY KEY,
+  name     TEXT NOT NULL UNIQUE,   -- gateway id, else decode rid, else any rid; made unique with #2, #3 …
+  tenant   INTEGER REFERENCES tenant,
+  model    TEXT,
+  first_ns INTEGER, last_ns INTEGER,
+  conflict TEXT                    -- why ids contradict each other, or NULL
+) STRICT;
+
+CREATE TABLE alias(
+  request INTEGER NOT NULL REFERENCES request,
+  kind    TEXT NOT NULL,           -- gateway_id, response_id, trace_id, rid, room
+  value   TEXT NOT NULL,
+  worker  INTEGER REFERENCES worker,
+  rule    TEXT NOT NULL            -- what joined it: own, room, response_id, gateway_id, …
+) STRICT;
+
+CREATE TABLE leg(
+  leg         INTEGER PRIMARY KEY,
+  request     INTEGER NOT NULL REFERENCES request,
+  attempt     INTEGER NOT NULL DEFAULT 1,
+  worker      INTEGER NOT NULL REFERENCES worker,
+  boot        INTEGER REFERENCES boot,
+  role        TEXT,
+  rid         TEXT, room TEXT,
+  started_ns  INTEGER, finished_ns INTEGER,
+  input_tokens INTEGER, input_flag TEXT, cached_tokens INTEGER, output_tokens INTEGER,
+  rejected_tokens INTEGER,         -- length that the engine refused, from its rejection
+  limit_tokens INTEGER,            -- limit named by that rejection
+  outcome     TEXT,                -- finished, rejected, truncated, aborted, failed; NULL unknown
+  finish_reason TEXT, status INTEGER, message TEXT,
+  batch       INTEGER,
+  refs        TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE response(
+  response    INTEGER PRIMARY KEY,
+  request     INTEGER NOT NULL REFERENCES request,
+  attempts    INTEGER NOT NULL,
+  status      INTEGER, streamed INTEGER,
+  prompt_tokens INTEGER, prompt_tokens_flag TEXT,
+  completion_tokens INTEGER, bytes_sent INTEGER,
+  delivered   TEXT NOT NULL,       -- yes, no, unknown
+  delivered_basis TEXT NOT NULL,
+  started_ns  INTEGER, finished_ns INTEGER,
+  refs        TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE gap(
+  gap    INTEGER PRIMARY KEY,
+  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock
+  source INTEGER REFERENCES source,
+  worker INTEGER REFERENCES worker,
+  from_ns INTEGER, to_ns INTEGER,
+  missing INTEGER,
+  effect TEXT NOT NULL,
+  refs   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE clock(
+  source    INTEGER PRIMARY KEY REFERENCES source,
+  offset_ns INTEGER NOT NULL,      -- subtracted from naive stamps, already with the zone applied
+  bound_ns  INTEGER,               -- NULL: no bound known
+  basis     TEXT NOT NULL
+) STRICT;
