@@ -13,6 +13,10 @@ struct case_file;
 struct sql; /* one prepared statement */
 
 int sql_prepare(struct sql **ret, struct case_file *c, const char *text, struct err *err) MUST_CHECK;
+/* A statement of a person: one SELECT (or PRAGMA table_info and its like), read-only whatever the connection may do.
+ * ERR_USAGE with SQLite's or our own words when it is refused or does not compile; ERR_LIMIT above SQL_MAX_BYTES. */
+#define SQL_MAX_BYTES 1000000
+int sql_prepare_untrusted(struct sql **ret, struct case_file *c, struct text sql, struct err *err) MUST_CHECK;
 void sql_end(struct sql *s); /* accepts NULL */
 DEFINE_CLEANUP(struct sql *, sql_end)
 /* Binding: position from 1. INT64_MIN (TIME_UNKNOWN) and texts with NULL ptr bind NULL. */
@@ -28,6 +32,8 @@ const char *sql_param_name(struct sql *s, int at);
 int sql_step(struct sql *s, struct err *err) MUST_CHECK;
 /* Step to the end and reset (for INSERT and the like). */
 int sql_run(struct sql *s, struct err *err) MUST_CHECK;
+/* Gives up the rows that are left, so that the statement can be run again; bindings stay. */
+void sql_reset(struct sql *s);
 
 int sql_columns(struct sql *s);
 const char *sql_column_name(struct sql *s, int col);

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* case.c - opening, checking and closing the case file
+ *
+ * A case at rest is one plain file (rollback journal mode, nothing beside it). One writer at a time: it holds an
+ * advisory lock from open to close, on a descriptor of its own that is closed only after the connection (closing any
+ * descriptor of a file drops the POSIX locks that SQLite holds on it). Readers trust nothing in the file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store.h"
+
+/* A reader that waits for a checkpoint, a writer that waits for a reader's end. */
+enum { CASE_BUSY_MS = 5000 };
+
+static int not_a_case(const char *path, const char *why, struct err *err)
+{
+	err_set(err, ERR_DAMAGED, "not a case: %s", why);
+	err_where(err, "%s", path);
+	return ERR_DAMAGED;
+}
+
+static int check_path(const char *path, struct stat *st, struct err *err)
+{
+	if (stat(path, st)) {
+		int code = errno == ENOENT ? err_set(err, ERR_IO, "no such case file")
+					   : err_set_errno(err, ERR_IO, "cannot open the case file");
+		err_where(err, "%s", path);
+		return code;
+	}
+	if (S_ISDIR(st->st_mode))
+		return not_a_case(path, "it is a folder", err);
+	if (!S_ISREG(st->st_mode))
+		return not_a_case(path, "it is not a regular file", err);
+	if (!st->st_size)
+		return not_a_case(path, "the file is empty", err);
+	return 0;
+}
+
+/* Takes the writer's lock. File systems without flock() are trusted to have one writer. */
+static int lock_writer(struct case_file *c, const char *path, int flags, struct err *err)
+{
+	c->lock_fd = open(path, flags | O_RDWR | O_CLOEXEC, 0600);
+	if (c->lock_fd < 0) {
+		int code = errno == EEXIST ? err_set(err, ERR_IO, "the case file exists already")
+					   : err_set_errno(err, ERR_IO, "cannot open the case file for writing");
+		err_where(err, "%s", path);
+		return code;
+	}
+	if (flock(c->lock_fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		err_set(err, ERR_STORE, "the case is locked by another writer");
+		err_where(err, "%s", path);
+		err_hint(err, "wait until the other command has ended, then try again");
+		return ERR_STORE;
+	}
+	return 0;
+}
+
+static int configure(struct case_file *c, struct err *err)
+{
+	sqlite3 *db = c->db;
+	sqlite3_extended_result_codes(db, 1);
+	sqlite3_busy_timeout(db, CASE_BUSY_MS);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, (int)(2 * CHUNK_MAX_DECODED_BYTES));
+	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	/* keys are checked by verify: enforcing them on every delete of a rebuild would cost a scan each */
+	return sql_exec(c, "PRAGMA foreign_keys=OFF; PRAGMA cache_size=-8192; PRAGMA cell_size_check=ON", err);
+}
+
+static int open_db(struct case_file *c, const char *name, int flags, const char *vfs, struct err *err)
+{
+	sqlite3_close(c->db);
+	c->db = NULL;
+	int rc = sqlite3_open_v2(name, &c->db, flags | SQLITE_OPEN_NOMUTEX, vfs);
+	if (!c->db)
+		return err_nomem(err);
+	if (rc != SQLITE_OK)
+		return store_error(c, rc, err);
+	return configure(c, err);
+}
+
+static int read_pragma(struct case_file *c, const char *pragma, int64_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = sql_prepare(&s, c, pragma, err);
+	if (!r)
+		r = sql_step(s, err);
+	if (r < 0)
+		return r;
+	*ret = r ? sql_get_int(s, 0) : 0;
+	return 0;
+}
+
+/* First real access to the file. */
+static int check_header(struct case_file *c, struct err *err)
+{
+	int64_t tables, id, version;
+	int r = read_pragma(c, "SELECT count(*) FROM sqlite_schema WHERE name IN ('case_info','source','journal')",
+			    &tables, err);
+	if (!r)
+		r = read_pragma(c, "PRAGMA application_id", &id, err);
+	if (!r)
+		r = read_pragma(c, "PRAGMA user_version", &version, err);
+	if (r)
+		return r;
+	if (id != CASE_APPLICATION_ID)
+		return not_a_case(c->path, "it is the SQLite database of another program", err);
+	if (version > CASE_VERSION) {
+		err_set(err, ERR_DAMAGED, "the case has format version %lld, this program reads up to %d",
+			(long long)version, CASE_VERSION);
+		err_where(err, "%s", c->path);
+		err_hint(err, "use a newer pagetrail");
+		return ERR_DAMAGED;
+	}
+	if (version < 1 || tables != 3)
+		return not_a_case(c->path, "its tables are missing", err);
+	return 0;
+}
+
+/* "file:" URI of a path: everything that could mean something in a URI is escaped. */
+static char *immutable_uri(const char *path)
+{
+	char *uri = malloc(strlen(path) * 3 + 64), *p = uri;
+	if (!uri)
+		return NULL;
+	p += sprintf(p, "file:%s", path[0] == '/' ? "//" : "");
+	for (; *path; path++) {
+		if (strchr("%?#&= ", *path) || (unsigned char)*path < 32)
+			p += sprintf(p, "%%%02X", (unsigned char)*path);
+		else
+			*p++ = *path;
+	}
+	strcpy(p, "?immutable=1");
+	return uri;
+}
+
+/* The folder cannot be written and the last writer did not close the case. With a write-ahead log beside it, that log
+ * has to be read too: no locks, index in memory. Without one, the file is read as it stands. */
+static int open_unwritable(struct case_file *c, struct err *err)
+{
+	struct stat st;
+	char *wal = sqlite3_mprintf("%s-wal", c->path);
+	if (!wal)
+		return err_nomem(err);
+	bool has_wal = !stat(wal, &st) && st.st_size > 0;
+	sqlite3_free(wal);
+	int r;
+	if (has_wal) {
+		r = open_db(c, c->path, SQLITE_OPEN_READONLY, "unix-none", err);
+		if (!r)
+			r = sql_exec(c, "PRAGMA locking_mode=EXCLUSIVE", err);
+	} else {
+		char *uri = immutable_uri(c->path);
+		if (!uri)
+			return err_nomem(err);
+		r = open_db(c, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, err);
+		free(uri);
+	}
+	if (!r)
+		r = check_header(c, err);
+	return r;
+}
+
+static int open_read(struct case_file *c, struct err *err)
+{
+	struct err first = {0};
+	int r = open_db(c, c->path, SQLITE_OPEN_READONLY, NULL, &first);
+	if (!r)
+		r = check_header(c, &first);
+	if (r == ERR_IO || (r == ERR_STORE && (sqlite3_errcode(c->db) & 0xff) == SQLITE_READONLY)) {
+		struct err second = {0};
+		if (!open_unwritable(c, &second))
+			r = 0;
+		else if (second.code == ERR_DAMAGED)
+			first = second, r = second.code;
+	}
+	if (r) {
+		if (err)
+			*err = first;
+		return r;
+	}
+	return sql_exec(c, "PRAGMA query_only=ON", err);
+}
+
+static int make_schema(struct case_file *c, struct err *err)
+{
+	int r = sql_exec(c, "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", err);
+	if (!r)
+		r = case_begin(c, err);
+	if (!r)
+		r = sql_exec(c, schema_sql, err);
+	if (!r)
+		r = sql_exec(c, "PRAGMA application_id=0x50547261; PRAGMA user_version=1", err);
+	if (!r)
+		r = case_commit(c, err);
+	return r;
+}
+_Static_assert(CASE_APPLICATION_ID == 0x50547261 && CASE_VERSION == 1, "make_schema() spells these out");
+
+static int open_write(struct case_file *c, struct err *err)
+{
+	int r = lock_writer(c, c->path, c->mode == CASE_CREATE ? O_CREAT | O_EXCL : 0, err);
+	if (!r)
+		r = open_db(c, c->path, SQLITE_OPEN_READWRITE, NULL, err);
+	if (!r && c->mode == CASE_CREATE)
+		r = make_schema(c, err);
+	else if (!r)
+		r = check_header(c, err);
+	if (!r && c->mode == CASE_WRITE)
+		r = sql_exec(c, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", err);
+	if (!r)
+		r = sql_exec(c, "PRAGMA wal_autocheckpoint=2048", err);
+	return r;
+}
+
+static void case_free(struct case_file *c)
+{
+	sqlite3_close(c->db);
+	if (c->lock_fd >= 0)
+		close(c->lock_fd);
+	buf_done(&c->cache);
+	free(c->path);
+	free(c);
+}
+
+int case_open(struct case_file **ret, const char *path, enum case_mode mode, struct err *err)
+{
+	struct stat st;
+	if (mode != CASE_CREATE) {
+		int r = check_path(path, &st, err);
+		if (r)
+			return r;
+	}
+	struct case_file *c = calloc(1, sizeof(*c));
+	/* ":memory:" and its like mean something to SQLite */
+	if (!c || asprintf(&c->path, "%s%s", path[0] == ':' ? "./" : "", path) < 0) {
+		free(c);
+		return err_nomem(err);
+	}
+	c->mode = mode;
+	c->lock_fd = -1;
+	c->cache = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	int r = mode == CASE_READ ? open_read(c, err) : open_write(c, err);
+	if (!r)
+		r = vtab_register(c, err);
+	if (r) {
+		bool made = mode == CASE_CREATE && c->lock_fd >= 0;
+		case_free(c);
+		if (made) /* half a case would stand in the way of the next try */
+			unlink(path);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+/* Back to one plain file. A reader that is still there is waited for, then reported: without the log beside it the file
+ * would lack what was written last. */
+static int settle(struct case_file *c, struct err *err)
+{
+	case_rollback(c);
+	int r = sql_exec(c, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+	int64_t mode_delete = 0;
+	if (!r) {
+		CLEANUP(sql_endp) struct sql *s = NULL;
+		r = sql_prepare(&s, c, "PRAGMA journal_mode=DELETE", err);
+		if (!r)
+			r = sql_step(s, err);
+		if (r > 0) {
+			mode_delete = text_is(sql_get_text(s, 0), "delete");
+			r = 0;
+		}
+	}
+	if (r == ERR_STORE || (!r && !mode_delete)) {
+		err_set(err, ERR_STORE, "the case stays in two files, because another process is reading it");
+		err_where(err, "%s", c->path);
+		err_hint(err, "nothing is lost: keep %s-wal beside it until the next command has written", c->path);
+		return ERR_STORE;
+	}
+	return r;
+}
+
+int case_close(struct case_file *c, struct err *err)
+{
+	int r = 0;
+	if (!c)
+		return 0;
+	if (case_writable(c))
+		r = settle(c, err);
+	case_free(c);
+	return r;
+}
+
+const char *case_path(const struct case_file *c)
+{
+	return c->path;
+}
+
+bool case_writable(const struct case_file *c)
+{
+	return c->mode != CASE_READ;
+}
+
+int case_begin(struct case_file *c, struct err *err)
+{
+	return sql_exec(c, "BEGIN IMMEDIATE", err);
+}
+
+int case_commit(struct case_file *c, struct err *err)
+{
+	return sql_exec(c, "COMMIT", err);
+}
+
+void case_rollback(struct case_file *c)
+{
+	if (!sqlite3_get_autocommit(c->db))
+		(void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int case_info_set(struct case_file *c, const char *key, struct text value, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (!value.ptr)
+		value = TEXT("");
+	int r = sql_prepare(
+	    &s, c, "INSERT INTO case_info(key, value) VALUES(?1, ?2) ON CONFLICT DO UPDATE SET value = ?2", err);
+	if (!r)
+		r = sql_text(s, 1, text_of(key), err);
+	if (!r)
+		r = sql_text(s, 2, value, err);
+	return r ? r : sql_run(s, err);
+}
+
+int case_info_get(struct case_file *c, const char *key, struct buf *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = sql_prepare(&s, c, "SELECT value FROM case_info WHERE key = ?1", err);
+	if (!r)
+		r = sql_text(s, 1, text_of(key), err);
+	if (!r)
+		r = sql_step(s, err);
+	if (r < 0)
+		return r;
+	if (!r)
+		return 1;
+	return buf_add_text(ret, sql_get_text(s, 0), err);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* codec.h - compressed bytes: one reusable pair of zstd contexts
+ *
+ * A struct codec belongs to one thread; the same input gives the same output whatever it did before.
+ */
+#pragma once
+
+#include "pagetrail/buf.h"
+
+struct codec;
+
+int codec_new(struct codec **ret, struct err *err) MUST_CHECK;
+void codec_free(struct codec *z); /* accepts NULL */
+DEFINE_CLEANUP(struct codec *, codec_free)
+/* Appends raw, compressed, to out. */
+int codec_pack(struct codec *z, struct text raw, int level, struct buf *out, struct err *err) MUST_CHECK;
+/* Decompresses into exactly raw_len bytes at dest. ERR_DAMAGED when that is not what comes out. */
+int codec_unpack(struct codec *z, struct text packed, void *dest, size_t raw_len, struct err *err) MUST_CHECK;

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rowset.c - rows computed in C as a read-only table-valued function
+ *
+ * Eponymous only (no CREATE VIRTUAL TABLE), innocuous: they read the case and nothing else. Hidden columns are
+ * arguments; a plan that cannot give an argument that the statement has is refused, so that joins feed them from the
+ * left. An argument of NULL counts as not given.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pagetrail/stamp.h"
+#include "store.h"
+
+enum { ROWSET_COLUMNS_MAX = 63 };
+
+enum cell_type { CELL_NULL, CELL_INT, CELL_REAL, CELL_TEXT };
+struct cell {
+	enum cell_type type;
+	int64_t i;
+	double d;
+	size_t off, len; /* in rowset.texts */
+};
+
+struct rowset {
+	unsigned n;
+	bool failed; /* out of memory in a setter */
+	struct buf texts;
+	struct cell cells[];
+};
+
+/* What a registration owns. */
+struct module {
+	struct case_file *c;
+	struct rowset_spec spec;
+	void *ctx;
+};
+
+struct table {
+	sqlite3_vtab base;
+	struct module *m;
+};
+
+struct cursor {
+	sqlite3_vtab_cursor base;
+	struct module *m;
+	void *state;
+	bool open, eof;
+	int64_t rowid;
+	struct rowset *row;
+	struct text args[ROWSET_COLUMNS_MAX];
+	struct buf arg_texts;
+};
+
+static struct cell *cell(struct rowset *r, unsigned col)
+{
+	return col < r->n ? &r->cells[col] : NULL;
+}
+
+void rowset_int(struct rowset *r, unsigned col, int64_t v)
+{
+	struct cell *x = cell(r, col);
+	if (x)
+		*x = (struct cell){.type = CELL_INT, .i = v};
+}
+
+void rowset_time(struct rowset *r, unsigned col, int64_t ns)
+{
+	struct cell *x = cell(r, col);
+	if (x)
+		*x = (struct cell){.type = ns == TIME_UNKNOWN ? CELL_NULL : CELL_INT, .i = ns};
+}
+
+void rowset_real(struct rowset *r, unsigned col, double v)
+{
+	struct cell *x = cell(r, col);
+	if (x)
+		*x = (struct cell){.type = CELL_REAL, .d = v};
+}
+
+void rowset_text(struct rowset *r, unsigned col, struct text v)
+{
+	struct cell *x = cell(r, col);
+	if (!x)
+		return;
+	*x = (struct cell){.type = v.ptr ? CELL_TEXT : CELL_NULL, .off = r->texts.len, .len = v.len};
+	if (v.ptr && buf_add_text(&r->texts, v, NULL))
+		r->failed = true;
+}
+
+/* --- SQLite's side --- */
+
+static int rowset_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **zErr)
+{
+	struct module *m = aux;
+	struct table *t = sqlite3_malloc64(sizeof(*t));
+	sqlite3_str *decl = sqlite3_str_new(db);
+	(void)argc, (void)argv;
+	sqlite3_str_appendall(decl, "CREATE TABLE x(");
+	for (unsigned i = 0; i < m->spec.n_columns; i++) {
+		const struct rowset_column *col = &m->spec.columns[i];
+		sqlite3_str_appendf(decl, "%s\"%w\" %s%s", i ? ", " : "", col->name,
+				    strcmp(col->type, "JSON") ? col->type : "TEXT", col->hidden ? " HIDDEN" : "");
+	}
+	sqlite3_str_appendall(decl, ")");
+	char *sql = sqlite3_str_finish(decl);
+	int rc = sql && t ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	if (rc != SQLITE_OK) {
+		*zErr = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+		sqlite3_free(t);
+		return rc;
+	}
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	*t = (struct table){.m = m};
+	*ret = &t->base;
+	return SQLITE_OK;
+}
+
+static int rowset_disconnect(sqlite3_vtab *vtab)
+{
+	sqlite3_free(vtab);
+	return SQLITE_OK;
+}
+
+/* Number of hidden columns before `col`: the argument that this column is. */
+static unsigned arg_index(const struct rowset_spec *spec, unsigned col)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < col; i++)
+		n += spec->columns[i].hidden;
+	return n;
+}
+
+/* idxNum: bit per argument that is given; argv in the order of the arguments. */
+static int rowset_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+	const struct rowset_spec *spec = &((struct table *)vtab)->m->spec;
+	int at[31];
+	uint32_t given = 0, wanted = 0;
+	for (int i = 0; i < info->nConstraint; i++) {
+		int col = info->aConstraint[i].iColumn;
+		if (col < 0 || !spec->columns[col].hidden || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		unsigned arg = arg_index(spec, (unsigned)col);
+		wanted |= 1u << arg;
+		if (info->aConstraint[i].usable && !(given >> arg & 1)) {
+			given |= 1u << arg;
+			at[arg] = i;
+		}
+	}
+	if (wanted & ~given)
+		return SQLITE_CONSTRAINT;
+	int next = 1;
+	for (unsigned arg = 0; arg < 31; arg++) {
+		if (!(given >> arg & 1))
+			continue;
+		info->aConstraintUsage[at[arg]].argvIndex = next++;
+		info->aConstraintUsage[at[arg]].omit = 1;
+	}
+	info->idxNum = (int)given;
+	info->estimatedRows = given ? 100 : 10000;
+	info->estimatedCost = given ? 1000 : 100000;
+	return SQLITE_OK;
+}
+
+static int rowset_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
+{
+	struct module *m = ((struct table *)vtab)->m;
+	struct cursor *cur = calloc(1, sizeof(*cur));
+	size_t size = sizeof(struct rowset) + m->spec.n_columns * sizeof(struct cell);
+	if (!cur || !(cur->row = calloc(1, size))) {
+		free(cur);
+		return SQLITE_NOMEM;
+	}
+	cur->m = m;
+	cur->row->n = m->spec.n_columns;
+	cur->row->texts = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	cur->arg_texts = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	*ret = &cur->base;
+	return SQLITE_OK;
+}
+
+static void cursor_end(struct cursor *cur)
+{
+	if (cur->open && cur->m->spec.close)
+		cur->m->spec.close(cur->state);
+	cur->open = false;
+	cur->state = NULL;
+}
+
+static int rowset_close(sqlite3_vtab_cursor *base)
+{
+	struct cursor *cur = (struct cursor *)base;
+	cursor_end(cur);
+	buf_done(&cur->row->texts);
+	buf_done(&cur->arg_texts);
+	free(cur->row);
+	free(cur);
+	return SQLITE_OK;
+}
+
+static int fail(struct cursor *cur, int code, struct err *err)
+{
+	if (!err->code)
+		err_set(err, code, "%s() failed", cur->m->spec.name);
+	cur->eof = true;
+	return store_pending(cur->m->c, err, &cur->base.pVtab->zErrMsg);
+}
+
+static int rowset_next(sqlite3_vtab_cursor *base)
+{
+	struct cursor *cur = (struct cursor *)base;
+	struct err err = {0};
+	memset(cur->row->cells, 0, cur->row->n * sizeof(struct cell));
+	buf_clear(&cur->row->texts);
+	int r = cur->m->spec.next(cur->state, cur->row, &err);
+	if (r >= 0 && cur->row->failed)
+		r = err_nomem(&err);
+	if (r < 0)
+		return fail(cur, r, &err);
+	cur->eof = !r;
+	cur->rowid++;
+	return SQLITE_OK;
+}
+
+/* Copies the arguments: they must stay while rows are read. */
+static int take_args(struct cursor *cur, int given, sqlite3_value **argv, struct err *err)
+{
+	size_t off[ROWSET_COLUMNS_MAX];
+	int next = 0;
+	buf_clear(&cur->arg_texts);
+	memset(cur->args, 0, sizeof(cur->args));
+	for (unsigned arg = 0; arg < 31; arg++) {
+		if (!(given >> arg & 1))
+			continue;
+		sqlite3_value *v = argv[next++];
+		if (sqlite3_value_type(v) == SQLITE_NULL)
+			continue;
+		const char *p = (const char *)sqlite3_value_text(v);
+		if (!p)
+			return err_nomem(err);
+		off[arg] = cur->arg_texts.len;
+		cur->args[arg] = (struct text){p, (size_t)sqlite3_value_bytes(v)};
+		int r = buf_add_text(&cur->arg_texts, cur->args[arg], err);
+		if (!r)
+			r = buf_add_char(&cur->arg_texts, 0, err);
+		if (r)
+			return r;
+	}
+	for (unsigned arg = 0; arg < 31; arg++)
+		if (cur->args[arg].ptr)
+			cur->args[arg].ptr = cur->arg_texts.ptr + off[arg];
+	return 0;
+}
+
+static int rowset_filter(sqlite3_vtab_cursor *base, int given, const char *idxStr, int argc, sqlite3_value **argv)
+{
+	struct cursor *cur = (struct cursor *)base;
+	struct err err = {0};
+	(void)idxStr, (void)argc;
+	cursor_end(cur);
+	cur->rowid = 0;
+	int r = take_args(cur, given, argv, &err);
+	if (!r)
+		r = cur->m->spec.open(cur->m->ctx, cur->args, &cur->state, &err);
+	if (r < 0)
+		return fail(cur, r, &err);
+	cur->open = true;
+	return rowset_next(base);
+}
+
+static int rowset_eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct cursor *)base)->eof;
+}
+
+static int rowset_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
+{
+	struct cursor *cur = (struct cursor *)base;
+	const struct cell *x = &cur->row->cells[col];
+	switch (x->type) {
+	case CELL_INT: sqlite3_result_int64(out, x->i); break;
+	case CELL_REAL: sqlite3_result_double(out, x->d); break;
+	case CELL_TEXT:
+		sqlite3_result_text64(out, x->len ? cur->row->texts.ptr + x->off : "", x->len, SQLITE_TRANSIENT,
+				      SQLITE_UTF8);
+		break;
+	default:
+		if (cur->m->spec.columns[col].hidden) {
+			struct text t = cur->args[arg_index(&cur->m->spec, (unsigned)col)];
+			if (t.ptr)
+				sqlite3_result_text64(out, t.ptr, t.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+		}
+	}
+	return SQLITE_OK;
+}
+
+static int rowset_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	*ret = ((struct cursor *)base)->rowid;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module rowset_module = {
+    .xConnect = rowset_connect,
+    .xBestIndex = rowset_best_index,
+    .xDisconnect = rowset_disconnect,
+    .xDestroy = rowset_disconnect,
+    .xOpen = rowset_open,
+    .xClose = rowset_close,
+    .xFilter = rowset_filter,
+    .xNext = rowset_next,
+    .xEof = rowset_eof,
+    .xColumn = rowset_column,
+    .xRowid = rowset_rowid,
+};
+
+int rowset_register(struct case_file *c, const struct rowset_spec *spec, void *ctx, struct err *err)
+{
+	if (!spec->n_columns || spec->n_columns > ROWSET_COLUMNS_MAX || arg_index(spec, spec->n_columns) > 31)
+		return err_set(err, ERR_BUG, "%s(): number of columns", spec->name);
+	struct module *m = malloc(sizeof(*m));
+	if (!m)
+		return err_nomem(err);
+	*m = (struct module){c, *spec, ctx};
+	/* frees m also when it fails */
+	int rc = sqlite3_create_module_v2(c->db, spec->name, &rowset_module, m, free);
+	return rc == SQLITE_OK ? 0 : store_error(c, rc, err);
+}

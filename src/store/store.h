@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.h - what the files of this layer share: the connection and its error mapping
+ *
+ * Callbacks that SQLite runs for us (virtual tables) can only hand back a code and a text; they leave the full struct
+ * err in case_file.pending, and the statement that sees SQLITE_ERROR picks it up from there.
+ */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "pagetrail/case.h"
+#include "pagetrail/evidence.h"
+#include "pagetrail/limits.h"
+
+extern const char schema_sql[]; /* generated from schema.sql */
+
+struct case_file {
+	sqlite3 *db;
+	char *path;
+	enum case_mode mode;
+	int lock_fd;        /* writers: holds the advisory lock; closed after the connection */
+	struct err pending; /* of the last failed virtual table callback */
+	/* the chunk of evidence decoded last: refs come in neighbourhoods */
+	int64_t cache_source;
+	uint64_t cache_off;
+	struct buf cache;
+	bool cache_full;
+};
+
+struct sql {
+	sqlite3_stmt *st;
+	struct case_file *c;
+};
+
+/* A SQLite result code as one of ERR_*, with SQLite's text and a remedy where there is one. */
+int store_error(struct case_file *c, int rc, struct err *err);
+/* The other way round, for virtual table callbacks: keeps err for the statement and sets the table's message. */
+int store_pending(struct case_file *c, const struct err *err, char **zErrMsg);
+/* Registers boot_events … load_events and records on a connection. */
+int vtab_register(struct case_file *c, struct err *err) MUST_CHECK;
+
+/* Finds the evidence chunk that holds byte `off` and leaves it decoded in c->cache. 1: there is none. */
+int evidence_load(struct case_file *c, int64_t source, uint64_t off, struct err *err) MUST_CHECK;
+/* Decodes and hashes one stored chunk into out (cleared first). ERR_DAMAGED. */
+int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct text sha256, struct buf *out,
+		    struct err *err) MUST_CHECK;
+/* ERR_DAMAGED unless want holds the SHA-256 of data. */
+int store_check_sha256(struct text data, struct text want, struct err *err) MUST_CHECK;
