@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* buf.c - growable bytes: allocation is cap + 1 + BUF_PADDING, len <= cap <= max, ptr[len] is NUL */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pagetrail/buf.h"
+#include "pagetrail/macros.h"
+#include "utf8.h"
+
+void buf_done(struct buf *b)
+{
+	free(b->ptr);
+	b->ptr = NULL;
+	b->len = b->cap = 0;
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+	if (b->ptr)
+		b->ptr[0] = '\0';
+}
+
+static int grow(struct buf *b, size_t more, struct err *err)
+{
+	size_t need, cap, bytes;
+	char *p;
+
+	if (__builtin_add_overflow(b->len, more, &need) || need > b->max)
+		return err_set(err, ERR_LIMIT, "more than %zu bytes", b->max);
+	cap = b->cap + b->cap / 2;
+	if (cap < b->cap)
+		cap = need;
+	cap = MIN(MAX(MAX(cap, need), 240), b->max);
+	if (__builtin_add_overflow(cap, (size_t)BUF_PADDING + 1, &bytes))
+		return err_nomem(err);
+	p = realloc(b->ptr, bytes);
+	if (!p)
+		return err_nomem(err);
+	/* the padding is read by SIMD code: never uninitialised, though its content does not count */
+	memset(p + b->len, 0, 1);
+	memset(p + cap, 0, BUF_PADDING + 1);
+	b->ptr = p;
+	b->cap = cap;
+	return 0;
+}
+
+int buf_reserve(struct buf *b, size_t more, struct err *err)
+{
+	if (b->ptr && more <= b->cap - b->len)
+		return 0;
+	return grow(b, more, err);
+}
+
+int buf_add(struct buf *b, const void *p, size_t n, struct err *err)
+{
+	int r = buf_reserve(b, n, err);
+
+	if (r < 0)
+		return r;
+	if (n)
+		memcpy(b->ptr + b->len, p, n);
+	b->len += n;
+	b->ptr[b->len] = '\0';
+	return 0;
+}
+
+int buf_add_text(struct buf *b, struct text t, struct err *err)
+{
+	return buf_add(b, t.ptr, t.len, err);
+}
+
+int buf_add_char(struct buf *b, char c, struct err *err)
+{
+	return buf_add(b, &c, 1, err);
+}
+
+int buf_printf(struct buf *b, struct err *err, const char *fmt, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = buf_vprintf(b, err, fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int buf_vprintf(struct buf *b, struct err *err, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n, r;
+
+	r = buf_reserve(b, 0, err);
+	if (r < 0)
+		return r;
+	va_copy(again, ap);
+	n = vsnprintf(b->ptr + b->len, b->cap - b->len + 1, fmt, again);
+	va_end(again);
+	if (n < 0) {
+		b->ptr[b->len] = '\0';
+		return err_set(err, ERR_BUG, "cannot format text");
+	}
+	if ((size_t)n > b->cap - b->len) {
+		b->ptr[b->len] = '\0'; /* take the cut attempt back */
+		r = buf_reserve(b, (size_t)n, err);
+		if (r < 0)
+			return r;
+		vsnprintf(b->ptr + b->len, (size_t)n + 1, fmt, ap);
+	}
+	b->len += (size_t)n;
+	return 0;
+}
+
+struct text buf_text(const struct buf *b)
+{
+	return (struct text){b->ptr ? b->ptr : "", b->len};
+}
+
+static int json_escape(struct buf *b, uint32_t c, struct err *err)
+{
+	if (c < 0x10000)
+		return buf_printf(b, err, "\\u%04X", (unsigned)c);
+	c -= 0x10000;
+	return buf_printf(b, err, "\\u%04X\\u%04X", 0xd800 + (unsigned)(c >> 10), 0xdc00 + (unsigned)(c & 0x3ff));
+}
+
+/* What the sanitiser would hide is escaped here too: the value stays whole, and a terminal stays unharmed. */
+int buf_json_string(struct buf *b, struct text t, struct err *err)
+{
+	int r = buf_add_char(b, '"', err);
+
+	for (size_t i = 0; r == 0 && i < t.len;) {
+		size_t n = i;
+		uint32_t c = 0;
+
+		while (n < t.len && t.ptr[n] >= 0x20 && t.ptr[n] < 0x7f && t.ptr[n] != '"' && t.ptr[n] != '\\')
+			n++;
+		if (n > i) {
+			r = buf_add(b, t.ptr + i, n - i, err);
+			i = n;
+			continue;
+		}
+		n = utf8_decode(t.ptr + i, t.len - i, &c);
+		if (n == 0) {
+			n = utf8_surrogate(t.ptr + i, t.len - i, &c);
+			n = n ? n : 1;
+			r = buf_add(b, "\xef\xbf\xbd", 3, err);
+		} else if (c == '"' || c == '\\') {
+			char pair[2] = {'\\', (char)c};
+
+			r = buf_add(b, pair, 2, err);
+		} else if (utf8_hidden(c)) {
+			r = json_escape(b, c, err);
+		} else {
+			r = buf_add(b, t.ptr + i, n, err);
+		}
+		i += n;
+	}
+	return r ? r : buf_add_char(b, '"', err);
+}
+
+int buf_varint(struct buf *b, uint64_t v, struct err *err)
+{
+	unsigned char bytes[10];
+	size_t n = 0;
+
+	while (v >= 0x80) {
+		bytes[n++] = (unsigned char)(v | 0x80);
+		v >>= 7;
+	}
+	bytes[n++] = (unsigned char)v;
+	return buf_add(b, bytes, n, err);
+}
