@@ -19,3 +19,4 @@ bool pattern_search(const struct pattern *p, struct match *m, struct text t, siz
 /* After a true search: the whole match (0) or a named group; {NULL,0} when it took no part. */
 struct text match_whole(const struct match *m);
 struct text match_group(const struct match *m, const char *name);
+void match_clear(struct match *m); /* as after a miss: all groups are {NULL,0} */

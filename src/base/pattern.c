@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pattern.c - PCRE2, compiled once and matched under limits; a pattern has no mutable part */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pagetrail/limits.h"
+#include "pagetrail/macros.h"
+#include "pagetrail/pattern.h"
+
+enum { GROUPS_MAX = 64, JIT_STACK_FIRST = 32 * 1024, JIT_STACK_MAX = 512 * 1024, HEAP_LIMIT_KIB = 4096 };
+
+struct pattern {
+	pcre2_code *code;
+};
+
+struct match {
+	pcre2_match_data *data;
+	pcre2_match_context *ctx;
+	pcre2_jit_stack *stack;        /* NULL without JIT */
+	const struct pattern *pattern; /* of the last true search, else NULL */
+	const char *subject;
+	unsigned n_groups;
+};
+
+int pattern_compile(struct pattern **ret, const char *regex, bool extended, struct err *err)
+{
+	/* bytes, whatever "(*UTF)" a user writes: a record may hold any of them */
+	uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NEVER_BACKSLASH_C;
+	struct pattern *p;
+	PCRE2_SIZE offset = 0;
+	uint32_t groups = 0;
+	int code = 0;
+
+	*ret = NULL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_nomem(err);
+	if (extended)
+		options |= PCRE2_EXTENDED;
+	p->code = pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED, options, &code, &offset, NULL);
+	if (!p->code) {
+		PCRE2_UCHAR text[160] = "";
+
+		free(p);
+		if (code == PCRE2_ERROR_HEAP_FAILED)
+			return err_nomem(err);
+		pcre2_get_error_message(code, text, sizeof(text));
+		return err_set(err, ERR_USAGE, "bad regular expression at offset %zu: %s", (size_t)offset,
+			       (char *)text);
+	}
+	pcre2_pattern_info(p->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+	if (groups >= GROUPS_MAX) {
+		pattern_free(p);
+		return err_set(err, ERR_USAGE, "bad regular expression: more than %d groups", GROUPS_MAX - 1);
+	}
+	/* without JIT the interpreter does it */
+	(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
+	*ret = p;
+	return 0;
+}
+
+void pattern_free(struct pattern *p)
+{
+	if (!p)
+		return;
+	pcre2_code_free(p->code);
+	free(p);
+}
+
+int match_new(struct match **ret, struct err *err)
+{
+	struct match *m = calloc(1, sizeof(*m));
+
+	*ret = NULL;
+	if (!m)
+		return err_nomem(err);
+	m->data = pcre2_match_data_create(GROUPS_MAX, NULL);
+	m->ctx = pcre2_match_context_create(NULL);
+	if (!m->data || !m->ctx) {
+		match_free(m);
+		return err_nomem(err);
+	}
+	pcre2_set_match_limit(m->ctx, PATTERN_MATCH_LIMIT);
+	pcre2_set_depth_limit(m->ctx, PATTERN_DEPTH_LIMIT);
+	pcre2_set_heap_limit(m->ctx, HEAP_LIMIT_KIB);
+	m->stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_MAX, NULL);
+	if (m->stack)
+		pcre2_jit_stack_assign(m->ctx, NULL, m->stack);
+	*ret = m;
+	return 0;
+}
+
+void match_free(struct match *m)
+{
+	if (!m)
+		return;
+	pcre2_jit_stack_free(m->stack);
+	pcre2_match_context_free(m->ctx);
+	pcre2_match_data_free(m->data);
+	free(m);
+}
+
+void match_clear(struct match *m)
+{
+	m->pattern = NULL;
+}
+
+bool pattern_search(const struct pattern *p, struct match *m, struct text t, size_t from)
+{
+	int r;
+
+	m->pattern = NULL;
+	if (from > t.len)
+		return false;
+	if (!t.ptr)
+		t.ptr = "";
+	r = pcre2_match(p->code, (PCRE2_SPTR)t.ptr, t.len, from, 0, m->data, m->ctx);
+	if (r <= 0) /* no match, or a limit was reached */
+		return false;
+	m->pattern = p;
+	m->subject = t.ptr;
+	m->n_groups = (unsigned)r;
+	return true;
+}
+
+static struct text group(const struct match *m, unsigned n)
+{
+	const PCRE2_SIZE *at;
+
+	if (!m || !m->pattern || n >= m->n_groups)
+		return (struct text){NULL, 0};
+	at = pcre2_get_ovector_pointer(m->data);
+	/* \K in a lookahead can put the start behind the end */
+	if (at[2 * n] == PCRE2_UNSET || at[2 * n] > at[2 * n + 1])
+		return (struct text){NULL, 0};
+	return (struct text){m->subject + at[2 * n], at[2 * n + 1] - at[2 * n]};
+}
+
+struct text match_whole(const struct match *m)
+{
+	return group(m, 0);
+}
+
+struct text match_group(const struct match *m, const char *name)
+{
+	int n;
+
+	if (!m || !m->pattern)
+		return (struct text){NULL, 0};
+	n = pcre2_substring_number_from_name(m->pattern->code, (PCRE2_SPTR)name);
+	return n > 0 ? group(m, (unsigned)n) : (struct text){NULL, 0};
+}
