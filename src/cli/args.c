@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* args.c - command line arguments: options anywhere, each at most once (but --param), nothing guessed */
+#include "cli.h"
+
+#include <string.h>
+
+static int take_value(const struct option_spec *spec, const char *value, struct err *err)
+{
+	struct text t = text_of(value);
+	switch (spec->kind) {
+	case OPTION_FLAG: return err_set(err, ERR_USAGE, "option %s takes no value", spec->name);
+	case OPTION_TEXT:
+		if (!*value)
+			return err_set(err, ERR_USAGE, "option %s needs a value that is not empty", spec->name);
+		*(const char **)spec->value = value;
+		return 0;
+	case OPTION_INT: {
+		int64_t n;
+		if (!text_int64(t, &n) || n < 0)
+			return err_set(err, ERR_USAGE, "option %s takes a whole number, not '%s'", spec->name, value);
+		*(int64_t *)spec->value = n;
+		return 0;
+	}
+	case OPTION_TIME: {
+		struct stamp s;
+		size_t used;
+		bool full = stamp_parse_iso(t, &s, &used) && used == t.len;
+		if (!full && t.len == 10) { /* a bare day means its beginning */
+			char day[24];
+			snprintf(day, sizeof(day), "%sT00:00:00Z", value);
+			full = stamp_parse_iso(text_of(day), &s, &used);
+		}
+		if (!full)
+			return err_set(err, ERR_USAGE, "option %s takes a time such as 2026-09-09T14:00:00Z, not '%s'",
+			               spec->name, value);
+		*(int64_t *)spec->value = s.ns;
+		return 0;
+	}
+	case OPTION_PARAM: {
+		struct params *p = spec->value;
+		size_t eq = text_find_char(t, '=', 0);
+		if (eq == SIZE_MAX || eq == 0)
+			return err_set(err, ERR_USAGE, "option --param takes name=value, not '%s'", value);
+		if (p->n == PARAMS_MAX)
+			return err_set(err, ERR_USAGE, "more than %d --param", PARAMS_MAX);
+		p->name[p->n] = text_sub(t, 0, eq);
+		p->value[p->n++] = text_from(t, eq + 1);
+		return 0;
+	}
+	}
+	return err_set(err, ERR_BUG, "option of unknown kind");
+}
+
+static const struct option_spec *find(const struct option_spec *list, size_t n, struct text name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_is(name, list[i].name))
+			return &list[i];
+	return NULL;
+}
+
+int args_parse(struct args *ret, int argc, char **argv, const struct option_spec *own, size_t n_own,
+               const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err)
+{
+	int n = 0;
+	bool only_positional = false;
+	for (int i = 1; i < argc; i++) {
+		char *a = argv[i];
+		if (only_positional || a[0] != '-' || !a[1]) {
+			argv[n++] = a;
+			continue;
+		}
+		if (!strcmp(a, "--")) {
+			only_positional = true;
+			continue;
+		}
+		struct text name = text_of(a);
+		size_t eq = text_find_char(name, '=', 0);
+		const char *value = NULL;
+		if (eq != SIZE_MAX) {
+			value = a + eq + 1;
+			name = text_sub(name, 0, eq);
+		}
+		const struct option_spec *spec = find(own, n_own, name);
+		if (!spec)
+			spec = find(shared, n_shared, name);
+		if (!spec) {
+			err_set(err, ERR_USAGE, "unknown option '%s'", a);
+			return err_hint(err, "see 'pagetrail help %s'", argv[0]);
+		}
+		if (spec->kind == OPTION_FLAG && !value) {
+			*(bool *)spec->value = true;
+			continue;
+		}
+		if (spec->kind != OPTION_FLAG && !value) {
+			if (i + 1 >= argc) {
+				err_set(err, ERR_USAGE, "option %s needs a value", spec->name);
+				return err_hint(err, "see 'pagetrail help %s'", argv[0]);
+			}
+			value = argv[++i];
+		}
+		int rc = take_value(spec, value, err);
+		if (rc)
+			return rc;
+	}
+	if (n < min || (max >= 0 && n > max)) {
+		if (n < min)
+			err_set(err, ERR_USAGE, "'%s' needs %d argument%s, %d given", argv[0], min, min == 1 ? "" : "s", n);
+		else
+			err_set(err, ERR_USAGE, "'%s' takes no argument '%s'", argv[0], argv[max]);
+		return err_hint(err, "see 'pagetrail help %s'", argv[0]);
+	}
+	ret->n = n;
+	ret->at = argv;
+	return 0;
+}

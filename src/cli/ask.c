@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ask.c - opening a case for questions, and running an embedded query through rows.c */
+#include "cli.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void ask_param(struct ask *a, const char *name, const char *value)
+{
+	if (!value || a->params.n == PARAMS_MAX)
+		return;
+	a->params.name[a->params.n] = text_of(name);
+	a->params.value[a->params.n++] = text_of(value);
+}
+
+int ask_int(struct case_file *c, const char *text, int64_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, c, text, err);
+	if (rc)
+		return rc;
+	rc = sql_step(s, err);
+	*ret = rc == 1 ? sql_get_int(s, 0) : 0;
+	return rc < 0 ? rc : 0;
+}
+
+/* pool= and limit= are assertions about boots that never printed theirs: they go to the analysis, not to a query. */
+static int take_assertions(struct ask *a, struct err *err)
+{
+	for (unsigned i = 0; i < a->params.n; i++) {
+		bool pool = text_is(a->params.name[i], "pool"), limit = text_is(a->params.name[i], "limit");
+		if (!pool && !limit)
+			continue;
+		int64_t n;
+		if (!text_count(a->params.value[i], &n) || n <= 0 || n > TOKENS_MAX)
+			return err_set(err, ERR_USAGE, "--param %.*s takes a number of tokens, not '%.*s'",
+			               TEXT_ARG(a->params.name[i]), TEXT_ARG(a->params.value[i]));
+		if (pool)
+			a->analysis.pool_tokens = n;
+		else
+			a->analysis.input_limit = n;
+	}
+	return 0;
+}
+
+/* Evidence came in after the tables were made (an ingest was stopped): correlate now, if the file lets us. */
+static int correlate(const char *path, struct err *err)
+{
+	CLEANUP(case_closep) struct case_file *c = NULL;
+	int rc = case_open(&c, path, CASE_WRITE, err);
+	if (!rc)
+		rc = case_begin(c, err);
+	if (!rc)
+		rc = resolve_case(c, err);
+	if (!rc)
+		rc = case_commit(c, err);
+	if (rc) {
+		err_hint(err, "the case holds evidence that is not correlated yet; make it writable and run 'pagetrail ingest'");
+		return rc;
+	}
+	struct case_file *done = c;
+	c = NULL;
+	return case_close(done, err);
+}
+
+int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err *err)
+{
+	int rc = take_assertions(a, err);
+	if (rc)
+		return rc;
+	CLEANUP(case_closep) struct case_file *c = NULL;
+	rc = case_open(&c, path, CASE_READ, err);
+	if (rc)
+		return rc;
+	rc = resolve_needed(c, err);
+	if (rc < 0)
+		return rc;
+	if (rc == 1) {
+		case_closep(&c);
+		c = NULL;
+		rc = correlate(path, err);
+		if (!rc)
+			rc = case_open(&c, path, CASE_READ, err);
+		if (rc)
+			return rc;
+	}
+	rc = analysis_register(c, &a->analysis, err);
+	if (rc)
+		return rc;
+	*ret = c;
+	c = NULL;
+	return 0;
+}
+
+int ask_as_of(struct case_file *c, const struct ask *a, int64_t *ret_ns, struct err *err)
+{
+	*ret_ns = a->as_of_ns;
+	if (a->as_of_ns != TIME_UNKNOWN)
+		return 0;
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, c, "SELECT max(at_ns) FROM journal", err);
+	if (!rc)
+		rc = sql_step(s, err);
+	if (rc == 1)
+		*ret_ns = sql_get_time(s, 0);
+	return rc < 0 ? rc : 0;
+}
+
+static enum cell_type cell_type_of(struct text type)
+{
+	static const struct {
+		const char *name;
+		enum cell_type type;
+	} types[] = {{"integer", CELL_INT}, {"real", CELL_REAL}, {"json", CELL_JSON}, {"time", CELL_TIME}, {"bool", CELL_BOOL}};
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (text_is(type, types[i].name))
+			return types[i].type;
+	return CELL_TEXT;
+}
+
+static int put_row(struct sql *s, const struct rows_column *columns, unsigned n, struct rows *r, struct err *err)
+{
+	for (unsigned i = 0; i < n; i++) {
+		int rc;
+		if (sql_type(s, (int)i) == SQL_NULL)
+			rc = rows_null(r, err);
+		else if (columns[i].type == CELL_INT || columns[i].type == CELL_BOOL)
+			rc = rows_int(r, sql_get_int(s, (int)i), err);
+		else if (columns[i].type == CELL_TIME)
+			rc = rows_time(r, sql_get_int(s, (int)i), err);
+		else if (columns[i].type == CELL_REAL)
+			rc = rows_real(r, sql_get_real(s, (int)i), err);
+		else
+			rc = rows_text(r, sql_get_text(s, (int)i), err);
+		if (rc)
+			return rc;
+	}
+	return rows_end_row(r, err);
+}
+
+/* Binds what the query declares; a parameter that it does not know is an error, not ignored. */
+static int bind_params(struct sql *s, const struct query_info *info, const struct ask *a, struct err *err)
+{
+	for (unsigned i = 0; i < a->params.n; i++) {
+		struct text name = a->params.name[i], value = a->params.value[i];
+		char colon[128];
+		snprintf(colon, sizeof(colon), ":%.*s", TEXT_ARG(name));
+		const struct query_column *p = NULL;
+		for (unsigned k = 0; k < info->n_params; k++)
+			if (text_eq(info->params[k].name, name) || text_is(info->params[k].name, colon))
+				p = &info->params[k];
+		if (!p) {
+			if (text_is(name, "pool") || text_is(name, "limit"))
+				continue;
+			err_set(err, ERR_USAGE, "query '%.*s' has no parameter '%.*s'", TEXT_ARG(info->name), TEXT_ARG(name));
+			return err_hint(err, "see 'pagetrail query --list'");
+		}
+		int at = sql_param(s, colon), rc;
+		int64_t n;
+		if (text_is(p->type, "integer")) {
+			if (!text_count(value, &n))
+				return err_set(err, ERR_USAGE, "parameter '%.*s' takes a whole number", TEXT_ARG(name));
+			rc = sql_int(s, at, n, err);
+		} else if (text_is(p->type, "time")) {
+			struct stamp st;
+			size_t used;
+			if (text_int64(value, &n))
+				st.ns = n;
+			else if (!stamp_parse_iso(value, &st, &used) || used != value.len)
+				return err_set(err, ERR_USAGE, "parameter '%.*s' takes a time such as 2026-09-09T14:00:00Z",
+				               TEXT_ARG(name));
+			rc = sql_int(s, at, st.ns, err);
+		} else {
+			rc = sql_text(s, at, value, err);
+		}
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int run_query(struct case_file *c, struct sql *s, struct query_info *info, struct ask *a, const char *table_columns,
+                     int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
+                     struct err *err)
+{
+	struct rows_column columns[ROWS_COLUMNS_MAX];
+	unsigned n = info->n_columns;
+	if (n > ROWS_COLUMNS_MAX || (int)n != sql_columns(s))
+		return err_set(err, ERR_BUG, "query '%.*s' does not give the columns of its header", TEXT_ARG(info->name));
+	for (unsigned i = 0; i < n; i++)
+		columns[i] = (struct rows_column){info->columns[i].name, cell_type_of(info->columns[i].type)};
+	int rc = bind_params(s, info, a, err);
+	if (rc)
+		return rc;
+	struct rows *r = NULL;
+	rc = rows_open(&r, &a->rows, case_path(c), info->name, columns, n, table_columns, err);
+	if (rc)
+		return rc;
+	for (unsigned i = 0; i < a->params.n; i++)
+		rows_param(r, a->params.name[i], a->params.value[i]);
+	int64_t as_of;
+	rc = ask_as_of(c, a, &as_of, err);
+	if (!rc)
+		rows_as_of(r, as_of);
+	while (!rc && (rc = sql_step(s, err)) == 1)
+		rc = system_stop ? err_set(err, ERR_INTERRUPTED, "stopped") : put_row(s, columns, n, r, err);
+	if (!rc && before_close)
+		rc = before_close(c, r, err);
+	if (rc) {
+		rows_drop(r);
+		return rc;
+	}
+	int64_t count;
+	rc = rows_close(r, &count, err);
+	if (!rc && !count && !a->rows.json && !a->rows.jsonl && !a->rows.csv && info->empty.len)
+		printf("no rows: %.*s\n", TEXT_ARG(info->empty));
+	if (ret_count)
+		*ret_count = count;
+	return rc;
+}
+
+int ask_query(struct case_file *c, const char *name, struct ask *a, const char *table_columns,
+              int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
+              struct err *err)
+{
+	const struct query_text *q = query_find(queries, n_queries, text_of(name));
+	if (!q) {
+		err_set(err, ERR_USAGE, "no query '%s'", name);
+		return err_hint(err, "see 'pagetrail query --list'");
+	}
+	struct query_info info;
+	int rc = query_info_parse(q, &info, err);
+	if (rc)
+		return rc;
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	rc = sql_prepare(&s, c, q->sql, err);
+	if (!rc)
+		rc = run_query(c, s, &info, a, table_columns, before_close, ret_count, err);
+	query_info_done(&info);
+	return rc;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli.h - what the verbs share: arguments, rows out, an opened case, the clock and signals */
+#pragma once
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "pagetrail/analysis.h"
+#include "pagetrail/buf.h"
+#include "pagetrail/case.h"
+#include "pagetrail/command.h"
+#include "pagetrail/stamp.h"
+
+/* --- args.c: options may stand anywhere; "--" ends them; --name=value and --name value --- */
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_TIME, OPTION_PARAM };
+struct option_spec {
+	const char *name; /* "--json" */
+	enum option_kind kind;
+	void *value; /* bool *, const char **, int64_t *, int64_t * (ns), struct params * */
+};
+enum { ARGS_MAX = 4096, PARAMS_MAX = 32 };
+struct params { /* --param k=v, in order */
+	unsigned n;
+	struct text name[PARAMS_MAX], value[PARAMS_MAX];
+};
+struct args {
+	int n; /* positional arguments, verb not counted */
+	char **at;
+};
+/* Compacts argv in place. min/max positional arguments (max < 0: any number). Two tables of options (the second may be
+ * NULL, 0): a verb's own and those that verbs share. */
+int args_parse(struct args *ret, int argc, char **argv, const struct option_spec *own, size_t n_own,
+               const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err) MUST_CHECK;
+
+/* --- rows.c: one way out for rows: table, JSON, JSON lines, CSV --- */
+enum rows_format { ROWS_TABLE, ROWS_JSON, ROWS_JSONL, ROWS_CSV };
+struct rows_options {
+	bool json, jsonl, csv;
+	int64_t limit; /* -1: not given; 0: all */
+	const char *columns, *tz;
+};
+#define ROWS_OPTIONS_INIT ((struct rows_options){.limit = -1})
+#define ROWS_OPTIONS(o)                                                                                                \
+	{"--json", OPTION_FLAG, &(o).json}, {"--jsonl", OPTION_FLAG, &(o).jsonl}, {"--csv", OPTION_FLAG, &(o).csv},    \
+	    {"--limit", OPTION_INT, &(o).limit}, {"--columns", OPTION_TEXT, &(o).columns},                             \
+	    {"--tz", OPTION_TEXT, &(o).tz}
+
+enum cell_type { CELL_TEXT, CELL_INT, CELL_REAL, CELL_JSON, CELL_TIME, CELL_BOOL };
+enum { ROWS_COLUMNS_MAX = 128 };
+struct rows_column {
+	struct text name;
+	enum cell_type type;
+};
+struct rows; /* an output under way */
+/* table_columns: comma list shown in a table when --columns is not given; NULL: all. name: the "query" of the document. */
+int rows_open(struct rows **ret, const struct rows_options *o, const char *case_path, struct text name,
+              const struct rows_column *columns, unsigned n, const char *table_columns, struct err *err) MUST_CHECK;
+void rows_param(struct rows *r, struct text name, struct text value); /* shown under "params" */
+void rows_as_of(struct rows *r, int64_t ns);
+/* An additional member of the JSON document (value is JSON), e.g. totals; tables print `note` below instead, if not NULL. */
+void rows_extra(struct rows *r, const char *name, struct text json);
+void rows_note(struct rows *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Cells in column order; rows_end_row() after the last. */
+int rows_null(struct rows *r, struct err *err) MUST_CHECK;
+int rows_text(struct rows *r, struct text v, struct err *err) MUST_CHECK; /* NULL ptr: null. Also for CELL_JSON */
+int rows_int(struct rows *r, int64_t v, struct err *err) MUST_CHECK;
+int rows_real(struct rows *r, double v, struct err *err) MUST_CHECK;
+int rows_time(struct rows *r, int64_t ns, struct err *err) MUST_CHECK;
+int rows_end_row(struct rows *r, struct err *err) MUST_CHECK;
+/* Writes what is left and frees; *ret_count = rows given (not only those shown). */
+int rows_close(struct rows *r, int64_t *ret_count, struct err *err) MUST_CHECK;
+void rows_drop(struct rows *r); /* frees without writing; accepts NULL */
+
+/* --- ask.c: opening a case for questions, and running embedded queries --- */
+struct ask {
+	struct rows_options rows;
+	struct analysis_params analysis;
+	struct params params; /* --param; "pool" and "limit" go to the analysis */
+	int64_t as_of_ns;
+};
+#define ASK_INIT ((struct ask){.rows = ROWS_OPTIONS_INIT, .as_of_ns = TIME_UNKNOWN})
+#define ASK_OPTIONS(a)                                                                                                 \
+	ROWS_OPTIONS((a).rows), {"--param", OPTION_PARAM, &(a).params}, {"--as-of", OPTION_TIME, &(a).as_of_ns},       \
+	    {"--policy", OPTION_TEXT, &(a).analysis.policy}
+/* Opens read-only with everything registered; correlates first when evidence came in since (and the case is writable). */
+int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err *err) MUST_CHECK;
+/* When the evidence last changed: the default of as_of, so that the same case gives the same bytes. */
+int ask_as_of(struct case_file *c, const struct ask *a, int64_t *ret_ns, struct err *err) MUST_CHECK;
+/* Runs the query with a->params and prints rows. before_close (may be NULL) may add extras and notes. */
+int ask_query(struct case_file *c, const char *name, struct ask *a, const char *table_columns,
+              int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
+              struct err *err) MUST_CHECK;
+/* Adds a parameter of the verb's own (a named option); NULL value: nothing. */
+void ask_param(struct ask *a, const char *name, const char *value);
+/* One integer out of a constant statement (0 when no row). */
+int ask_int(struct case_file *c, const char *sql, int64_t *ret, struct err *err) MUST_CHECK;
+
+/* --- system.c: the only clock; signals; progress --- */
+int64_t system_now_ns(void);
+extern volatile sig_atomic_t system_stop; /* set by SIGINT and SIGTERM once system_catch_stop() was called */
+void system_catch_stop(void);
+unsigned system_cpus(void);
+void system_print_error(const struct err *err);
+int system_exit_code(const struct err *err);
+int system_flush(struct err *err) MUST_CHECK; /* stdout: ERR_IO when it could not be written */
+
+struct progress {
+	bool json, terminal;
+	int64_t started_ns, last_ns;
+};
+void progress_open(struct progress *p, const char *mode); /* mode: NULL (terminal only), "json" */
+void progress_show(struct progress *p, uint64_t bytes, uint64_t records, struct text path);
+void progress_close(struct progress *p);
+
+/* --- init.c: a new case with its first journal row --- */
+int init_case(struct case_file **ret, const char *path, const char *id, const char *title, struct err *err) MUST_CHECK;

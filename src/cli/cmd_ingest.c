@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_ingest.c - reads logs into a case, then correlates */
+#include "cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pagetrail/ingest.h"
+
+struct run {
+	struct rows *rows;
+	struct progress progress;
+	struct err *err;
+	int64_t sources, not_read, records, unparsed, bytes;
+};
+
+static const char *const status_names[] = {"ingested", "known", "resumed", "unrecognised", "failed"};
+
+static const struct {
+	const char *name;
+	enum cell_type type;
+} columns[] = {
+    {"source", CELL_INT},          {"path", CELL_TEXT},        {"sha256", CELL_TEXT},      {"content_sha256", CELL_TEXT},
+    {"bytes", CELL_INT},           {"stored_bytes", CELL_INT}, {"container", CELL_TEXT},   {"format", CELL_TEXT},
+    {"worker", CELL_TEXT},         {"records", CELL_INT},      {"parsed", CELL_INT},       {"context", CELL_INT},
+    {"unparsed", CELL_INT},        {"duplicate", CELL_INT},    {"first_at", CELL_TIME},    {"last_at", CELL_TIME},
+    {"status", CELL_TEXT},         {"reason", CELL_TEXT},      {"bytes_parsed", CELL_INT}, {"bytes_context", CELL_INT},
+    {"bytes_unparsed", CELL_INT},  {"bytes_duplicate", CELL_INT},
+};
+
+static struct text known_text(struct text t)
+{
+	return t.len ? t : (struct text){NULL, 0};
+}
+
+static int on_source(void *ctx, const struct source_result *r)
+{
+	struct run *run = ctx;
+	struct err *err = run->err;
+	const struct account *a = &r->account;
+	run->sources++;
+	run->records += (int64_t)a->records;
+	run->unparsed += (int64_t)a->unparsed;
+	run->bytes += (int64_t)a->bytes;
+	if (r->status == SOURCE_UNRECOGNISED || r->status == SOURCE_FAILED)
+		run->not_read++;
+	progress_close(&run->progress);
+	const struct {
+		bool number;
+		uint64_t n;
+		struct text t;
+	} cells[] = {
+	    {r->source != 0, (uint64_t)r->source, {NULL, 0}},
+	    {false, 0, r->path},
+	    {false, 0, known_text(text_of(r->sha256))},
+	    {false, 0, known_text(text_of(r->content_sha256))},
+	    {true, a->bytes, {NULL, 0}},
+	    {true, r->stored_bytes, {NULL, 0}},
+	    {false, 0, known_text(r->container)},
+	    {false, 0, known_text(r->format)},
+	    {false, 0, known_text(r->worker)},
+	    {true, a->records, {NULL, 0}},
+	    {true, a->parsed, {NULL, 0}},
+	    {true, a->context, {NULL, 0}},
+	    {true, a->unparsed, {NULL, 0}},
+	    {true, a->duplicate, {NULL, 0}},
+	};
+	int rc = 0;
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(cells); i++)
+		rc = cells[i].number ? rows_int(run->rows, (int64_t)cells[i].n, err) : rows_text(run->rows, cells[i].t, err);
+	if (!rc)
+		rc = rows_time(run->rows, r->first_ns, err);
+	if (!rc)
+		rc = rows_time(run->rows, r->last_ns, err);
+	if (!rc)
+		rc = rows_text(run->rows, text_of(status_names[r->status]), err);
+	if (!rc)
+		rc = rows_text(run->rows, known_text(r->reason), err);
+	const uint64_t by_verdict[] = {a->bytes_parsed, a->bytes_context, a->bytes_unparsed, a->bytes_duplicate};
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(by_verdict); i++)
+		rc = rows_int(run->rows, (int64_t)by_verdict[i], err);
+	return rc ? rc : rows_end_row(run->rows, err);
+}
+
+static void on_progress(void *ctx, uint64_t bytes, uint64_t records, struct text path)
+{
+	struct run *run = ctx;
+	progress_show(&run->progress, bytes, records, path);
+}
+
+static int finish(struct case_file *c, struct run *run, struct err *err)
+{
+	unsigned char head[SHA256_BYTES];
+	char hex[SHA256_HEX], detail[256];
+	int rc = resolve_needed(c, err);
+	if (rc == 1) {
+		snprintf(detail, sizeof(detail), "{\"sources\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64 "}",
+		         run->sources, run->records, run->bytes);
+		rc = case_begin(c, err);
+		if (!rc)
+			rc = resolve_case(c, err);
+		if (!rc)
+			rc = journal_append(c, system_now_ns(), "resolve", text_of(detail), head, err);
+		if (!rc)
+			rc = case_commit(c, err);
+		if (rc)
+			case_rollback(c);
+	}
+	if (rc < 0)
+		return rc;
+	rc = journal_head(c, head, err);
+	if (rc < 0)
+		return rc;
+	sha256_hex(head, hex);
+	CLEANUP(buf_done) struct buf json = BUF_INIT(1 * KIB);
+	if (!buf_printf(&json, NULL, "\"%s\"", hex))
+		rows_extra(run->rows, "journal_head", buf_text(&json));
+	rows_note(run->rows, "%" PRId64 " sources, %" PRId64 " records, %" PRId64 " bytes; %" PRId64 " records unparsed (see 'pagetrail query %s unparsed_shapes')",
+	          run->sources, run->records, run->bytes, run->unparsed, case_path(c));
+	rows_note(run->rows, "journal head %s", hex);
+	return 0;
+}
+
+static int read_paths(struct case_file *c, const struct ingest_options *o, const struct args *args, struct err *err)
+{
+	for (int i = 1; i < args->n; i++) {
+		int rc = ingest_path(c, o, args->at[i], err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Opens the case, or makes it; but not for paths none of which is there. */
+static int open_case(struct case_file **ret, const struct args *args, const char *id, const char *title, struct err *err)
+{
+	struct stat st;
+	if (!stat(args->at[0], &st)) {
+		if (id || title) {
+			err_set(err, ERR_USAGE, "--id and --title are for a new case, and '%s' exists", args->at[0]);
+			return err_hint(err, "leave them out");
+		}
+		return case_open(ret, args->at[0], CASE_WRITE, err);
+	}
+	bool any = false;
+	for (int i = 1; i < args->n; i++)
+		any = any || !strcmp(args->at[i], "-") || !lstat(args->at[i], &st);
+	if (!any) {
+		err_set(err, ERR_INPUT, args->n > 1 ? "no such file or folder" : "no such case");
+		err_where(err, "%s", args->at[args->n > 1 ? 1 : 0]);
+		return err_hint(err, args->n > 1 ? "no case was made" : "give the files to read after the case");
+	}
+	return init_case(ret, args->at[0], id, title, err);
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	struct rows_options rows = ROWS_OPTIONS_INIT;
+	struct ingest_options o = {.parsers = parsers, .n_parsers = n_parsers, .stop = &system_stop};
+	const char *id = NULL, *title = NULL, *progress = NULL;
+	int64_t jobs = system_cpus();
+	const struct option_spec options[] = {
+	    {"--format", OPTION_TEXT, &o.format}, {"--worker", OPTION_TEXT, &o.worker},
+	    {"--source-tz", OPTION_TEXT, &o.tz},  {"--sources", OPTION_TEXT, &o.sources_csv},
+	    {"--jobs", OPTION_INT, &jobs},        {"--plan", OPTION_FLAG, &o.plan},
+	    {"--id", OPTION_TEXT, &id},           {"--title", OPTION_TEXT, &title},
+	    {"--progress", OPTION_TEXT, &progress}, {"--tz", OPTION_TEXT, &o.tz},
+	};
+	const struct option_spec shared[] = {ROWS_OPTIONS(rows)};
+	struct args args;
+	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, -1, err);
+	if (rc)
+		return rc;
+	if (jobs > 256)
+		return err_set(err, ERR_USAGE, "--jobs takes at most 256");
+	if (o.format && !parser_find(parsers, n_parsers, text_of(o.format))) {
+		err_set(err, ERR_USAGE, "no format '%s'", o.format);
+		return err_hint(err, "see 'pagetrail formats list'");
+	}
+	if (o.plan && args.n < 2)
+		return err_set(err, ERR_USAGE, "--plan needs files to look at");
+	o.jobs = (unsigned)jobs;
+	o.now_ns = system_now_ns();
+	system_catch_stop();
+
+	CLEANUP(case_closep) struct case_file *c = NULL;
+	if (!o.plan) {
+		rc = open_case(&c, &args, id, title, err);
+		if (rc)
+			return rc;
+	}
+	struct run run = {.err = err};
+	struct rows_column cols[ARRAY_SIZE(columns)];
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		cols[i] = (struct rows_column){text_of(columns[i].name), columns[i].type};
+	rc = rows_open(&run.rows, &rows, args.at[0], TEXT("ingest"), cols, ARRAY_SIZE(columns),
+	               "path,status,format,worker,records,unparsed,reason", err);
+	if (rc)
+		return rc;
+	rows_as_of(run.rows, o.now_ns);
+	progress_open(&run.progress, progress);
+	o.on_source = on_source;
+	o.on_progress = on_progress;
+	o.ctx = &run;
+	rc = read_paths(c, &o, &args, err);
+	progress_close(&run.progress);
+	if (!rc && !o.plan)
+		rc = finish(c, &run, err);
+	/* what was done is kept and shown, also when the run was stopped */
+	struct err kept = *err;
+	int rc_rows = rows_close(run.rows, NULL, rc ? &kept : err);
+	if (rc == ERR_INTERRUPTED)
+		return err_hint(err, "what was read is kept; run the same command again to go on");
+	if (rc || rc_rows)
+		return rc ? rc : rc_rows;
+	struct case_file *done = c;
+	c = NULL;
+	rc = case_close(done, err);
+	return rc ? rc : run.not_read ? EXIT_INPUT : EXIT_DONE;
+}
+
+const struct command command_ingest = {
+	.name = "ingest",
+	.synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--jobs N] [--plan]",
+	.summary = "Reads files, folders and archives of logs into a case",
+	.help = "Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was.\n"
+	        "Every byte is kept as evidence, also of files that no format recognises (exit code 3).\n\n"
+	        "  --format F       do not detect: this format (see 'pagetrail formats list')\n"
+	        "  --worker NAME    the worker whose logs these are\n"
+	        "  --tz ZONE        zone of stamps that name none: +08:00 or Asia/Shanghai\n"
+	        "  --sources FILE   CSV: glob,worker,role,tz,format; first line that matches a path wins\n"
+	        "  --jobs N         threads; the result does not depend on it\n"
+	        "  --plan           say what each file would be taken for, and store nothing\n"
+	        "  --progress json  progress as JSON lines on stderr (otherwise only on a terminal)\n"
+	        "  --id, --title    for a new case, as in 'init'\n"
+	        "  --json --jsonl --csv --columns A,B --limit N\n\n"
+	        "  pagetrail ingest case.ptc logs/ router.log.gz more.tar.zst\n",
+	.run = run,
+};
