@@ -66,6 +66,7 @@ struct rowset_spec {
 	int (*open)(void *ctx, const struct text *args, void **ret_state, struct err *err);
 	int (*next)(void *state, struct rowset *row, struct err *err); /* 1 row set, 0 end, ERR_* */
 	void (*close)(void *state);
+	void (*done)(void *ctx); /* called when the registration ends, also when registering fails; may be NULL */
 };
 int rowset_register(struct case_file *c, const struct rowset_spec *spec, void *ctx, struct err *err) MUST_CHECK;
 /* Setters copy; a cell that is not set is NULL. */

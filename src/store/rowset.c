@@ -315,15 +315,25 @@ static const sqlite3_module rowset_module = {
     .xRowid = rowset_rowid,
 };
 
+static void module_done(void *aux)
+{
+	struct module *m = aux;
+	if (m->spec.done)
+		m->spec.done(m->ctx);
+	free(m);
+}
+
 int rowset_register(struct case_file *c, const struct rowset_spec *spec, void *ctx, struct err *err)
 {
-	if (!spec->n_columns || spec->n_columns > ROWSET_COLUMNS_MAX || arg_index(spec, spec->n_columns) > 31)
-		return err_set(err, ERR_BUG, "%s(): number of columns", spec->name);
-	struct module *m = malloc(sizeof(*m));
-	if (!m)
-		return err_nomem(err);
+	bool fits = spec->n_columns && spec->n_columns <= ROWSET_COLUMNS_MAX && arg_index(spec, spec->n_columns) <= 31;
+	struct module *m = fits ? malloc(sizeof(*m)) : NULL;
+	if (!m) {
+		if (spec->done)
+			spec->done(ctx);
+		return fits ? err_nomem(err) : err_set(err, ERR_BUG, "%s(): number of columns", spec->name);
+	}
 	*m = (struct module){c, *spec, ctx};
-	/* frees m also when it fails */
-	int rc = sqlite3_create_module_v2(c->db, spec->name, &rowset_module, m, free);
+	/* ends m also when it fails */
+	int rc = sqlite3_create_module_v2(c->db, spec->name, &rowset_module, m, module_done);
 	return rc == SQLITE_OK ? 0 : store_error(c, rc, err);
 }
