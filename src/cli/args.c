@@ -32,7 +32,7 @@ static int take_value(const struct option_spec *spec, const char *value, struct 
 		}
 		if (!full)
 			return err_set(err, ERR_USAGE, "option %s takes a time such as 2026-09-09T14:00:00Z, not '%s'",
-			               spec->name, value);
+				       spec->name, value);
 		*(int64_t *)spec->value = s.ns;
 		return 0;
 	}
@@ -60,7 +60,7 @@ static const struct option_spec *find(const struct option_spec *list, size_t n, 
 }
 
 int args_parse(struct args *ret, int argc, char **argv, const struct option_spec *own, size_t n_own,
-               const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err)
+	       const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err)
 {
 	int n = 0;
 	bool only_positional = false;
@@ -105,7 +105,8 @@ int args_parse(struct args *ret, int argc, char **argv, const struct option_spec
 	}
 	if (n < min || (max >= 0 && n > max)) {
 		if (n < min)
-			err_set(err, ERR_USAGE, "'%s' needs %d argument%s, %d given", argv[0], min, min == 1 ? "" : "s", n);
+			err_set(err, ERR_USAGE, "'%s' needs %d argument%s, %d given", argv[0], min, min == 1 ? "" : "s",
+				n);
 		else
 			err_set(err, ERR_USAGE, "'%s' takes no argument '%s'", argv[0], argv[max]);
 		return err_hint(err, "see 'pagetrail help %s'", argv[0]);

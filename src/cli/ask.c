@@ -34,7 +34,7 @@ static int take_assertions(struct ask *a, struct err *err)
 		int64_t n;
 		if (!text_count(a->params.value[i], &n) || n <= 0 || n > TOKENS_MAX)
 			return err_set(err, ERR_USAGE, "--param %.*s takes a number of tokens, not '%.*s'",
-			               TEXT_ARG(a->params.name[i]), TEXT_ARG(a->params.value[i]));
+				       TEXT_ARG(a->params.name[i]), TEXT_ARG(a->params.value[i]));
 		if (pool)
 			a->analysis.pool_tokens = n;
 		else
@@ -55,7 +55,9 @@ static int correlate(const char *path, struct err *err)
 	if (!rc)
 		rc = case_commit(c, err);
 	if (rc) {
-		err_hint(err, "the case holds evidence that is not correlated yet; make it writable and run 'pagetrail ingest'");
+		err_hint(
+		    err,
+		    "the case holds evidence that is not correlated yet; make it writable and run 'pagetrail ingest'");
 		return rc;
 	}
 	struct case_file *done = c;
@@ -111,7 +113,8 @@ static enum cell_type cell_type_of(struct text type)
 	static const struct {
 		const char *name;
 		enum cell_type type;
-	} types[] = {{"integer", CELL_INT}, {"real", CELL_REAL}, {"json", CELL_JSON}, {"time", CELL_TIME}, {"bool", CELL_BOOL}};
+	} types[] = {
+	    {"integer", CELL_INT}, {"real", CELL_REAL}, {"json", CELL_JSON}, {"time", CELL_TIME}, {"bool", CELL_BOOL}};
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (text_is(type, types[i].name))
 			return types[i].type;
@@ -152,7 +155,8 @@ static int bind_params(struct sql *s, const struct query_info *info, const struc
 		if (!p) {
 			if (text_is(name, "pool") || text_is(name, "limit"))
 				continue;
-			err_set(err, ERR_USAGE, "query '%.*s' has no parameter '%.*s'", TEXT_ARG(info->name), TEXT_ARG(name));
+			err_set(err, ERR_USAGE, "query '%.*s' has no parameter '%.*s'", TEXT_ARG(info->name),
+				TEXT_ARG(name));
 			return err_hint(err, "see 'pagetrail query --list'");
 		}
 		int at = sql_param(s, colon), rc;
@@ -167,8 +171,9 @@ static int bind_params(struct sql *s, const struct query_info *info, const struc
 			if (text_int64(value, &n))
 				st.ns = n;
 			else if (!stamp_parse_iso(value, &st, &used) || used != value.len)
-				return err_set(err, ERR_USAGE, "parameter '%.*s' takes a time such as 2026-09-09T14:00:00Z",
-				               TEXT_ARG(name));
+				return err_set(err, ERR_USAGE,
+					       "parameter '%.*s' takes a time such as 2026-09-09T14:00:00Z",
+					       TEXT_ARG(name));
 			rc = sql_int(s, at, st.ns, err);
 		} else {
 			rc = sql_text(s, at, value, err);
@@ -179,14 +184,16 @@ static int bind_params(struct sql *s, const struct query_info *info, const struc
 	return 0;
 }
 
-static int run_query(struct case_file *c, struct sql *s, struct query_info *info, struct ask *a, const char *table_columns,
-                     int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
-                     struct err *err)
+static int run_query(struct case_file *c, struct sql *s, struct query_info *info, struct ask *a,
+		     const char *table_columns,
+		     int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
+		     struct err *err)
 {
 	struct rows_column columns[ROWS_COLUMNS_MAX];
 	unsigned n = info->n_columns;
 	if (n > ROWS_COLUMNS_MAX || (int)n != sql_columns(s))
-		return err_set(err, ERR_BUG, "query '%.*s' does not give the columns of its header", TEXT_ARG(info->name));
+		return err_set(err, ERR_BUG, "query '%.*s' does not give the columns of its header",
+			       TEXT_ARG(info->name));
 	for (unsigned i = 0; i < n; i++)
 		columns[i] = (struct rows_column){info->columns[i].name, cell_type_of(info->columns[i].type)};
 	int rc = bind_params(s, info, a, err);
@@ -220,8 +227,8 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 }
 
 int ask_query(struct case_file *c, const char *name, struct ask *a, const char *table_columns,
-              int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
-              struct err *err)
+	      int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
+	      struct err *err)
 {
 	const struct query_text *q = query_find(queries, n_queries, text_of(name));
 	if (!q) {

@@ -9,6 +9,7 @@
 #include "pagetrail/buf.h"
 #include "pagetrail/case.h"
 #include "pagetrail/command.h"
+#include "pagetrail/limits.h"
 #include "pagetrail/stamp.h"
 
 /* --- args.c: options may stand anywhere; "--" ends them; --name=value and --name value --- */
@@ -30,7 +31,7 @@ struct args {
 /* Compacts argv in place. min/max positional arguments (max < 0: any number). Two tables of options (the second may be
  * NULL, 0): a verb's own and those that verbs share. */
 int args_parse(struct args *ret, int argc, char **argv, const struct option_spec *own, size_t n_own,
-               const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err) MUST_CHECK;
+	       const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err) MUST_CHECK;
 
 /* --- rows.c: one way out for rows: table, JSON, JSON lines, CSV --- */
 enum rows_format { ROWS_TABLE, ROWS_JSON, ROWS_JSONL, ROWS_CSV };
@@ -40,10 +41,12 @@ struct rows_options {
 	const char *columns, *tz;
 };
 #define ROWS_OPTIONS_INIT ((struct rows_options){.limit = -1})
-#define ROWS_OPTIONS(o)                                                                                                \
-	{"--json", OPTION_FLAG, &(o).json}, {"--jsonl", OPTION_FLAG, &(o).jsonl}, {"--csv", OPTION_FLAG, &(o).csv},    \
-	    {"--limit", OPTION_INT, &(o).limit}, {"--columns", OPTION_TEXT, &(o).columns},                             \
-	    {"--tz", OPTION_TEXT, &(o).tz}
+#define ROWS_OPTIONS(o)                                                                                             \
+	{"--json", OPTION_FLAG, &(o).json}, {"--jsonl", OPTION_FLAG, &(o).jsonl}, {"--csv", OPTION_FLAG, &(o).csv}, \
+	    {"--limit", OPTION_INT, &(o).limit}, {"--columns", OPTION_TEXT, &(o).columns},                          \
+	{                                                                                                           \
+		"--tz", OPTION_TEXT, &(o).tz                                                                        \
+	}
 
 enum cell_type { CELL_TEXT, CELL_INT, CELL_REAL, CELL_JSON, CELL_TIME, CELL_BOOL };
 enum { ROWS_COLUMNS_MAX = 128 };
@@ -52,12 +55,14 @@ struct rows_column {
 	enum cell_type type;
 };
 struct rows; /* an output under way */
-/* table_columns: comma list shown in a table when --columns is not given; NULL: all. name: the "query" of the document. */
+/* table_columns: comma list shown in a table when --columns is not given; NULL: all. name: the "query" of the document.
+ */
 int rows_open(struct rows **ret, const struct rows_options *o, const char *case_path, struct text name,
-              const struct rows_column *columns, unsigned n, const char *table_columns, struct err *err) MUST_CHECK;
+	      const struct rows_column *columns, unsigned n, const char *table_columns, struct err *err) MUST_CHECK;
 void rows_param(struct rows *r, struct text name, struct text value); /* shown under "params" */
 void rows_as_of(struct rows *r, int64_t ns);
-/* An additional member of the JSON document (value is JSON), e.g. totals; tables print `note` below instead, if not NULL. */
+/* An additional member of the JSON document (value is JSON), e.g. totals; tables print `note` below instead, if not
+ * NULL. */
 void rows_extra(struct rows *r, const char *name, struct text json);
 void rows_note(struct rows *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Cells in column order; rows_end_row() after the last. */
@@ -79,17 +84,20 @@ struct ask {
 	int64_t as_of_ns;
 };
 #define ASK_INIT ((struct ask){.rows = ROWS_OPTIONS_INIT, .as_of_ns = TIME_UNKNOWN})
-#define ASK_OPTIONS(a)                                                                                                 \
-	ROWS_OPTIONS((a).rows), {"--param", OPTION_PARAM, &(a).params}, {"--as-of", OPTION_TIME, &(a).as_of_ns},       \
-	    {"--policy", OPTION_TEXT, &(a).analysis.policy}
-/* Opens read-only with everything registered; correlates first when evidence came in since (and the case is writable). */
+#define ASK_OPTIONS(a)                                                                                           \
+	ROWS_OPTIONS((a).rows), {"--param", OPTION_PARAM, &(a).params}, {"--as-of", OPTION_TIME, &(a).as_of_ns}, \
+	{                                                                                                        \
+		"--policy", OPTION_TEXT, &(a).analysis.policy                                                    \
+	}
+/* Opens read-only with everything registered; correlates first when evidence came in since (and the case is writable).
+ */
 int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err *err) MUST_CHECK;
 /* When the evidence last changed: the default of as_of, so that the same case gives the same bytes. */
 int ask_as_of(struct case_file *c, const struct ask *a, int64_t *ret_ns, struct err *err) MUST_CHECK;
 /* Runs the query with a->params and prints rows. before_close (may be NULL) may add extras and notes. */
 int ask_query(struct case_file *c, const char *name, struct ask *a, const char *table_columns,
-              int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
-              struct err *err) MUST_CHECK;
+	      int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
+	      struct err *err) MUST_CHECK;
 /* Adds a parameter of the verb's own (a named option); NULL value: nothing. */
 void ask_param(struct ask *a, const char *name, const char *value);
 /* One integer out of a constant statement (0 when no row). */

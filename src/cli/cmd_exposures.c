@@ -17,27 +17,29 @@ static int run(int argc, char **argv, struct err *err)
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (!rc)
-		rc = ask_query(c, "exposures", &ask, "worker,reader_request,owner_request,kind,pages,cross_tenant,delivered,first_read_at",
-		               NULL, NULL, err);
+		rc = ask_query(c, "exposures", &ask,
+			       "worker,reader_request,owner_request,kind,pages,cross_tenant,delivered,first_read_at",
+			       NULL, NULL, err);
 	if (rc)
 		return rc;
 	int64_t found;
-	rc = ask_int(c, "SELECT EXISTS(SELECT 1 FROM exposures() WHERE kind IN ('stale','late_write','not_ready'))", &found, err);
+	rc = ask_int(c, "SELECT EXISTS(SELECT 1 FROM exposures() WHERE kind IN ('stale','late_write','not_ready'))",
+		     &found, err);
 	return rc ? rc : found ? EXIT_FOUND : EXIT_DONE;
 }
 
 const struct command command_exposures = {
-	.name = "exposures",
-	.synopsis = "CASE [--kind K] [--worker NAME]",
-	.summary = "Lists who read whose pages, from the page logs",
-	.help = "One row for each worker, pool, reader, owner and kind:\n"
-	        "  stale          content of an earlier request, read before anything was written over it\n"
-	        "  late_write     written by someone else after the reader had got the page\n"
-	        "  not_ready      read before the reader's own content had arrived\n"
-	        "  uninitialised  never written since boot: nobody's data\n"
-	        "  shared         a cached prefix: legitimate\n\n"
-	        "  --kind K --worker NAME\n"
-	        "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n\n"
-	        "Exit code 1 when a foreign read (stale, late_write, not_ready) exists.\n",
-	.run = run,
+    .name = "exposures",
+    .synopsis = "CASE [--kind K] [--worker NAME]",
+    .summary = "Lists who read whose pages, from the page logs",
+    .help = "One row for each worker, pool, reader, owner and kind:\n"
+	    "  stale          content of an earlier request, read before anything was written over it\n"
+	    "  late_write     written by someone else after the reader had got the page\n"
+	    "  not_ready      read before the reader's own content had arrived\n"
+	    "  uninitialised  never written since boot: nobody's data\n"
+	    "  shared         a cached prefix: legitimate\n\n"
+	    "  --kind K --worker NAME\n"
+	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n\n"
+	    "Exit code 1 when a foreign read (stale, late_write, not_ready) exists.\n",
+    .run = run,
 };

@@ -9,8 +9,11 @@
 
 static int list_formats(const struct rows_options *o, struct err *err)
 {
-	const struct rows_column columns[] = {{TEXT("format"), CELL_TEXT}, {TEXT("reads"), CELL_TEXT}, {TEXT("versions"), CELL_TEXT},
-	                                      {TEXT("records"), CELL_TEXT}, {TEXT("events"), CELL_TEXT}};
+	const struct rows_column columns[] = {{TEXT("format"), CELL_TEXT},
+					      {TEXT("reads"), CELL_TEXT},
+					      {TEXT("versions"), CELL_TEXT},
+					      {TEXT("records"), CELL_TEXT},
+					      {TEXT("events"), CELL_TEXT}};
 	struct rows *r = NULL;
 	int rc = rows_open(&r, o, NULL, TEXT("formats"), columns, ARRAY_SIZE(columns), "format,reads,versions", err);
 	for (size_t i = 0; !rc && i < n_parsers; i++) {
@@ -18,7 +21,8 @@ static int list_formats(const struct rows_options *o, struct err *err)
 		char emits[128] = "";
 		for (int k = 0; k < EVENT_KINDS; k++)
 			if (p->emits >> k & 1)
-				snprintf(emits + strlen(emits), sizeof(emits) - strlen(emits), "%s%s", *emits ? " " : "", event_kinds[k].name);
+				snprintf(emits + strlen(emits), sizeof(emits) - strlen(emits), "%s%s",
+					 *emits ? " " : "", event_kinds[k].name);
 		rc = rows_text(r, text_of(p->name), err);
 		if (!rc)
 			rc = rows_text(r, text_of(p->summary), err);
@@ -38,7 +42,6 @@ static int list_formats(const struct rows_options *o, struct err *err)
 	return rows_close(r, NULL, err);
 }
 
-
 static int on_planned(void *ctx, const struct source_result *r)
 {
 	bool *ok = ctx;
@@ -51,7 +54,8 @@ static int on_planned(void *ctx, const struct source_result *r)
 		return rc;
 	if (r->status == SOURCE_UNRECOGNISED || r->status == SOURCE_FAILED) {
 		*ok = false;
-		printf("%s: %s (%.*s)\n", path.ptr, r->status == SOURCE_FAILED ? "failed" : "unrecognised", TEXT_ARG(buf_text(&reason)));
+		printf("%s: %s (%.*s)\n", path.ptr, r->status == SOURCE_FAILED ? "failed" : "unrecognised",
+		       TEXT_ARG(buf_text(&reason)));
 	} else {
 		printf("%s: %.*s\n", path.ptr, TEXT_ARG(r->format));
 	}
@@ -90,10 +94,15 @@ static int run(int argc, char **argv, struct err *err)
 	if (args.n < 2)
 		return err_set(err, ERR_USAGE, "'formats %s' needs a file", what);
 	bool ok = true;
-	const struct ingest_options plan = {.parsers = parsers, .n_parsers = n_parsers, .plan = true, .on_source = on_planned, .ctx = &ok,
-	                                    .stop = &system_stop};
+	const struct ingest_options plan = {.parsers = parsers,
+					    .n_parsers = n_parsers,
+					    .plan = true,
+					    .on_source = on_planned,
+					    .ctx = &ok,
+					    .stop = &system_stop};
 	for (int i = 1; i < args.n; i++) {
-		rc = test ? ingest_path(NULL, &plan, args.at[i], err) : detect_explain(parsers, n_parsers, args.at[i], put_line, NULL, err);
+		rc = test ? ingest_path(NULL, &plan, args.at[i], err)
+			  : detect_explain(parsers, n_parsers, args.at[i], put_line, NULL, err);
 		if (rc == 1)
 			ok = false;
 		else if (rc)
@@ -103,12 +112,12 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_formats = {
-	.name = "formats",
-	.synopsis = "list | test FILE… | explain FILE…",
-	.summary = "Lists the log formats known, or says what a file is and why",
-	.help = "  list           formats, and the versions whose output was checked\n"
-	        "  test FILE      which format a file would be read as (exit code 3: none)\n"
-	        "  explain FILE   the bids of every format, record by record, and where the best one stopped\n\n"
-	        "  pagetrail formats explain strange.log\n",
-	.run = run,
+    .name = "formats",
+    .synopsis = "list | test FILE… | explain FILE…",
+    .summary = "Lists the log formats known, or says what a file is and why",
+    .help = "  list           formats, and the versions whose output was checked\n"
+	    "  test FILE      which format a file would be read as (exit code 3: none)\n"
+	    "  explain FILE   the bids of every format, record by record, and where the best one stopped\n\n"
+	    "  pagetrail formats explain strange.log\n",
+    .run = run,
 };

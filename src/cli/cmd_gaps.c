@@ -19,10 +19,10 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_gaps = {
-	.name = "gaps",
-	.synopsis = "CASE",
-	.summary = "Lists holes in logs and sequences, clock conflicts, and sources not read",
-	.help = "Each gap says what it takes away from the findings. Exit code 1 when there is one.\n\n"
-	        "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n",
-	.run = run,
+    .name = "gaps",
+    .synopsis = "CASE",
+    .summary = "Lists holes in logs and sequences, clock conflicts, and sources not read",
+    .help = "Each gap says what it takes away from the findings. Exit code 1 when there is one.\n\n"
+	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n",
+    .run = run,
 };

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Rows of a statement as a JSON array of objects: a column "x_at" is a time, "x_s" seconds from ns, "boots" and "refs" JSON. */
+/* Rows of a statement as a JSON array of objects: a column "x_at" is a time, "x_s" seconds from ns, "boots" and "refs"
+ * JSON. */
 static int put_value(struct buf *b, struct sql *s, int i, struct err *err)
 {
 	struct text name = text_of(sql_column_name(s, i));
@@ -50,17 +51,20 @@ static int put_array(struct buf *b, struct case_file *c, const char *sql, struct
 	return rc ? rc : buf_add_char(b, ']', err);
 }
 
-#define BOOT_COLUMNS                                                                                                   \
-	"started_ns AS started_at, ended_ns AS ended_at, engine, version, commit_id AS \"commit\", model, role,"      \
+#define BOOT_COLUMNS                                                                                             \
+	"started_ns AS started_at, ended_ns AS ended_at, engine, version, commit_id AS \"commit\", model, role," \
 	" transfer_backend, context_len, pool_tokens, page_size, input_limit, input_limit_basis, refs"
 
 static int put_workers(struct buf *b, struct case_file *c, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *w = NULL, *boots = NULL;
-	int rc = sql_prepare(&w, c, "SELECT worker, name AS worker, role, engine, first_ns AS first_at, last_ns AS last_at"
-	                            " FROM worker ORDER BY name", err);
+	int rc = sql_prepare(&w, c,
+			     "SELECT worker, name AS worker, role, engine, first_ns AS first_at, last_ns AS last_at"
+			     " FROM worker ORDER BY name",
+			     err);
 	if (!rc)
-		rc = sql_prepare(&boots, c, "SELECT " BOOT_COLUMNS " FROM boot WHERE worker=?1 ORDER BY started_ns, boot", err);
+		rc = sql_prepare(&boots, c,
+				 "SELECT " BOOT_COLUMNS " FROM boot WHERE worker=?1 ORDER BY started_ns, boot", err);
 	if (!rc)
 		rc = buf_add_char(b, '[', err);
 	int n = 0;
@@ -89,10 +93,13 @@ static int put_workers(struct buf *b, struct case_file *c, struct err *err)
 static int info_json(struct case_file *c, const struct ask *ask, struct err *err)
 {
 	static const char sources[] =
-	    "SELECT source, path, sha256, content_sha256, bytes, stored_bytes, container, format, worker, records, parsed, context,"
-	    " unparsed, duplicate, first_ns AS first_at, last_ns AS last_at, status, reason, bytes_parsed, bytes_context,"
+	    "SELECT source, path, sha256, content_sha256, bytes, stored_bytes, container, format, worker, records, "
+	    "parsed, context,"
+	    " unparsed, duplicate, first_ns AS first_at, last_ns AS last_at, status, reason, bytes_parsed, "
+	    "bytes_context,"
 	    " bytes_unparsed, bytes_duplicate, worker_basis, tz, tz_basis FROM source ORDER BY source";
-	static const char clocks[] = "SELECT source, offset_ns / 1e9 AS offset_s, bound_ns / 1e9 AS bound_s, basis FROM clock ORDER BY source";
+	static const char clocks[] =
+	    "SELECT source, offset_ns / 1e9 AS offset_s, bound_ns / 1e9 AS bound_s, basis FROM clock ORDER BY source";
 	CLEANUP(buf_done) struct buf b = BUF_INIT(256 * MIB);
 	int64_t as_of;
 	int rc = ask_as_of(c, ask, &as_of, err);
@@ -103,7 +110,8 @@ static int info_json(struct case_file *c, const struct ask *ask, struct err *err
 	if (!rc)
 		rc = buf_json_string(&b, text_of(case_path(c)), err);
 	if (!rc)
-		rc = buf_printf(&b, err, ",\"query\":\"info\",\"as_of\":\"%s\",\n\"sources\":", stamp_format(as_of, tmp, sizeof(tmp)));
+		rc = buf_printf(&b, err, ",\"query\":\"info\",\"as_of\":\"%s\",\n\"sources\":",
+				stamp_format(as_of, tmp, sizeof(tmp)));
 	if (!rc)
 		rc = put_array(&b, c, sources, err);
 	if (!rc)
@@ -121,7 +129,8 @@ static int info_json(struct case_file *c, const struct ask *ask, struct err *err
 	return rc ? rc : system_flush(err);
 }
 
-static int section(struct case_file *c, const char *title, const char *query, struct ask *ask, const char *columns, struct err *err)
+static int section(struct case_file *c, const char *title, const char *query, struct ask *ask, const char *columns,
+		   struct err *err)
 {
 	printf("%s\n", title);
 	int rc = ask_query(c, query, ask, columns, NULL, NULL, err);
@@ -143,11 +152,13 @@ static int info_tables(struct case_file *c, struct ask *ask, struct err *err)
 		if (!rc)
 			printf("%s: %s\n", keys[i], shown.ptr);
 	}
-	int rc = section(c, "SOURCES", "sources", ask, "source,path,format,worker,records,parsed,context,unparsed,duplicate,status", err);
+	int rc = section(c, "SOURCES", "sources", ask,
+			 "source,path,format,worker,records,parsed,context,unparsed,duplicate,status", err);
 	if (!rc)
 		rc = section(c, "WORKERS", "workers", ask, "worker,role,engine,first_at,last_at,page_log", err);
 	if (!rc)
-		rc = section(c, "BOOTS", "boots", ask, "worker,started_at,version,context_len,pool_tokens,input_limit,context_exceeds_pool", err);
+		rc = section(c, "BOOTS", "boots", ask,
+			     "worker,started_at,version,context_len,pool_tokens,input_limit,context_exceeds_pool", err);
 	if (!rc)
 		rc = section(c, "CLOCKS", "clocks", ask, "source,offset_s,bound_s,basis", err);
 	if (!rc)
@@ -175,10 +186,10 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_info = {
-	.name = "info",
-	.synopsis = "CASE",
-	.summary = "Shows what a case holds: sources, accounting, workers, boots, clocks, gaps",
-	.help = "  --json --limit N --tz ZONE\n\n"
-	        "For every source, records = parsed + context + unparsed + duplicate, and so for bytes.\n",
-	.run = run,
+    .name = "info",
+    .synopsis = "CASE",
+    .summary = "Shows what a case holds: sources, accounting, workers, boots, clocks, gaps",
+    .help = "  --json --limit N --tz ZONE\n\n"
+	    "For every source, records = parsed + context + unparsed + duplicate, and so for bytes.\n",
+    .run = run,
 };

@@ -23,12 +23,14 @@ static const struct {
 	const char *name;
 	enum cell_type type;
 } columns[] = {
-    {"source", CELL_INT},          {"path", CELL_TEXT},        {"sha256", CELL_TEXT},      {"content_sha256", CELL_TEXT},
-    {"bytes", CELL_INT},           {"stored_bytes", CELL_INT}, {"container", CELL_TEXT},   {"format", CELL_TEXT},
-    {"worker", CELL_TEXT},         {"records", CELL_INT},      {"parsed", CELL_INT},       {"context", CELL_INT},
-    {"unparsed", CELL_INT},        {"duplicate", CELL_INT},    {"first_at", CELL_TIME},    {"last_at", CELL_TIME},
-    {"status", CELL_TEXT},         {"reason", CELL_TEXT},      {"bytes_parsed", CELL_INT}, {"bytes_context", CELL_INT},
-    {"bytes_unparsed", CELL_INT},  {"bytes_duplicate", CELL_INT},
+    {"source", CELL_INT},          {"path", CELL_TEXT},         {"sha256", CELL_TEXT},
+    {"content_sha256", CELL_TEXT}, {"bytes", CELL_INT},         {"stored_bytes", CELL_INT},
+    {"container", CELL_TEXT},      {"format", CELL_TEXT},       {"worker", CELL_TEXT},
+    {"records", CELL_INT},         {"parsed", CELL_INT},        {"context", CELL_INT},
+    {"unparsed", CELL_INT},        {"duplicate", CELL_INT},     {"first_at", CELL_TIME},
+    {"last_at", CELL_TIME},        {"status", CELL_TEXT},       {"reason", CELL_TEXT},
+    {"bytes_parsed", CELL_INT},    {"bytes_context", CELL_INT}, {"bytes_unparsed", CELL_INT},
+    {"bytes_duplicate", CELL_INT},
 };
 
 static struct text known_text(struct text t)
@@ -70,7 +72,8 @@ static int on_source(void *ctx, const struct source_result *r)
 	};
 	int rc = 0;
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(cells); i++)
-		rc = cells[i].number ? rows_int(run->rows, (int64_t)cells[i].n, err) : rows_text(run->rows, cells[i].t, err);
+		rc = cells[i].number ? rows_int(run->rows, (int64_t)cells[i].n, err)
+				     : rows_text(run->rows, cells[i].t, err);
 	if (!rc)
 		rc = rows_time(run->rows, r->first_ns, err);
 	if (!rc)
@@ -97,8 +100,9 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	char hex[SHA256_HEX], detail[256];
 	int rc = resolve_needed(c, err);
 	if (rc == 1) {
-		snprintf(detail, sizeof(detail), "{\"sources\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64 "}",
-		         run->sources, run->records, run->bytes);
+		snprintf(detail, sizeof(detail),
+			 "{\"sources\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64 "}", run->sources,
+			 run->records, run->bytes);
 		rc = case_begin(c, err);
 		if (!rc)
 			rc = resolve_case(c, err);
@@ -118,8 +122,10 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	CLEANUP(buf_done) struct buf json = BUF_INIT(1 * KIB);
 	if (!buf_printf(&json, NULL, "\"%s\"", hex))
 		rows_extra(run->rows, "journal_head", buf_text(&json));
-	rows_note(run->rows, "%" PRId64 " sources, %" PRId64 " records, %" PRId64 " bytes; %" PRId64 " records unparsed (see 'pagetrail query %s unparsed_shapes')",
-	          run->sources, run->records, run->bytes, run->unparsed, case_path(c));
+	rows_note(run->rows,
+		  "%" PRId64 " sources, %" PRId64 " records, %" PRId64 " bytes; %" PRId64
+		  " records unparsed (see 'pagetrail query %s unparsed_shapes')",
+		  run->sources, run->records, run->bytes, run->unparsed, case_path(c));
 	rows_note(run->rows, "journal head %s", hex);
 	return 0;
 }
@@ -135,7 +141,8 @@ static int read_paths(struct case_file *c, const struct ingest_options *o, const
 }
 
 /* Opens the case, or makes it; but not for paths none of which is there. */
-static int open_case(struct case_file **ret, const struct args *args, const char *id, const char *title, struct err *err)
+static int open_case(struct case_file **ret, const struct args *args, const char *id, const char *title,
+		     struct err *err)
 {
 	struct stat st;
 	if (!stat(args->at[0], &st)) {
@@ -163,11 +170,16 @@ static int run(int argc, char **argv, struct err *err)
 	const char *id = NULL, *title = NULL, *progress = NULL;
 	int64_t jobs = system_cpus();
 	const struct option_spec options[] = {
-	    {"--format", OPTION_TEXT, &o.format}, {"--worker", OPTION_TEXT, &o.worker},
-	    {"--source-tz", OPTION_TEXT, &o.tz},  {"--sources", OPTION_TEXT, &o.sources_csv},
-	    {"--jobs", OPTION_INT, &jobs},        {"--plan", OPTION_FLAG, &o.plan},
-	    {"--id", OPTION_TEXT, &id},           {"--title", OPTION_TEXT, &title},
-	    {"--progress", OPTION_TEXT, &progress}, {"--tz", OPTION_TEXT, &o.tz},
+	    {"--format", OPTION_TEXT, &o.format},
+	    {"--worker", OPTION_TEXT, &o.worker},
+	    {"--source-tz", OPTION_TEXT, &o.tz},
+	    {"--sources", OPTION_TEXT, &o.sources_csv},
+	    {"--jobs", OPTION_INT, &jobs},
+	    {"--plan", OPTION_FLAG, &o.plan},
+	    {"--id", OPTION_TEXT, &id},
+	    {"--title", OPTION_TEXT, &title},
+	    {"--progress", OPTION_TEXT, &progress},
+	    {"--tz", OPTION_TEXT, &o.tz},
 	};
 	const struct option_spec shared[] = {ROWS_OPTIONS(rows)};
 	struct args args;
@@ -197,7 +209,7 @@ static int run(int argc, char **argv, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		cols[i] = (struct rows_column){text_of(columns[i].name), columns[i].type};
 	rc = rows_open(&run.rows, &rows, args.at[0], TEXT("ingest"), cols, ARRAY_SIZE(columns),
-	               "path,status,format,worker,records,unparsed,reason", err);
+		       "path,status,format,worker,records,unparsed,reason", err);
 	if (rc)
 		return rc;
 	rows_as_of(run.rows, o.now_ns);
@@ -223,20 +235,20 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_ingest = {
-	.name = "ingest",
-	.synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--jobs N] [--plan]",
-	.summary = "Reads files, folders and archives of logs into a case",
-	.help = "Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was.\n"
-	        "Every byte is kept as evidence, also of files that no format recognises (exit code 3).\n\n"
-	        "  --format F       do not detect: this format (see 'pagetrail formats list')\n"
-	        "  --worker NAME    the worker whose logs these are\n"
-	        "  --tz ZONE        zone of stamps that name none: +08:00 or Asia/Shanghai\n"
-	        "  --sources FILE   CSV: glob,worker,role,tz,format; first line that matches a path wins\n"
-	        "  --jobs N         threads; the result does not depend on it\n"
-	        "  --plan           say what each file would be taken for, and store nothing\n"
-	        "  --progress json  progress as JSON lines on stderr (otherwise only on a terminal)\n"
-	        "  --id, --title    for a new case, as in 'init'\n"
-	        "  --json --jsonl --csv --columns A,B --limit N\n\n"
-	        "  pagetrail ingest case.ptc logs/ router.log.gz more.tar.zst\n",
-	.run = run,
+    .name = "ingest",
+    .synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--jobs N] [--plan]",
+    .summary = "Reads files, folders and archives of logs into a case",
+    .help = "Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was.\n"
+	    "Every byte is kept as evidence, also of files that no format recognises (exit code 3).\n\n"
+	    "  --format F       do not detect: this format (see 'pagetrail formats list')\n"
+	    "  --worker NAME    the worker whose logs these are\n"
+	    "  --tz ZONE        zone of stamps that name none: +08:00 or Asia/Shanghai\n"
+	    "  --sources FILE   CSV: glob,worker,role,tz,format; first line that matches a path wins\n"
+	    "  --jobs N         threads; the result does not depend on it\n"
+	    "  --plan           say what each file would be taken for, and store nothing\n"
+	    "  --progress json  progress as JSON lines on stderr (otherwise only on a terminal)\n"
+	    "  --id, --title    for a new case, as in 'init'\n"
+	    "  --json --jsonl --csv --columns A,B --limit N\n\n"
+	    "  pagetrail ingest case.ptc logs/ router.log.gz more.tar.zst\n",
+    .run = run,
 };

@@ -30,12 +30,12 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_init = {
-	.name = "init",
-	.synopsis = "CASE [--id ID] [--title TEXT]",
-	.summary = "Makes a new, empty case file",
-	.help = "The first 'ingest' makes the case too; 'init' is for giving it an id and a title first.\n\n"
-	        "  --id ID        your own number of the incident\n"
-	        "  --title TEXT   one line, printed in reports\n\n"
-	        "  pagetrail init case.ptc --id INC-2041 --title 'Foreign answers, model GLM-5.3'\n",
-	.run = run,
+    .name = "init",
+    .synopsis = "CASE [--id ID] [--title TEXT]",
+    .summary = "Makes a new, empty case file",
+    .help = "The first 'ingest' makes the case too; 'init' is for giving it an id and a title first.\n\n"
+	    "  --id ID        your own number of the incident\n"
+	    "  --title TEXT   one line, printed in reports\n\n"
+	    "  pagetrail init case.ptc --id INC-2041 --title 'Foreign answers, model GLM-5.3'\n",
+    .run = run,
 };

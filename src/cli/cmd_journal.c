@@ -5,7 +5,8 @@
 static int put_rows(struct case_file *c, struct rows *r, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(&s, c, "SELECT seq, at_ns, action, detail, lower(hex(sha256)) FROM journal ORDER BY seq", err);
+	int rc =
+	    sql_prepare(&s, c, "SELECT seq, at_ns, action, detail, lower(hex(sha256)) FROM journal ORDER BY seq", err);
 	while (!rc && (rc = sql_step(s, err)) == 1) {
 		rc = rows_int(r, sql_get_int(s, 0), err);
 		if (!rc)
@@ -30,8 +31,11 @@ static int run(int argc, char **argv, struct err *err)
 	rc = case_open(&c, args.at[0], CASE_READ, err);
 	if (rc)
 		return rc;
-	const struct rows_column columns[] = {{TEXT("seq"), CELL_INT}, {TEXT("at"), CELL_TIME}, {TEXT("action"), CELL_TEXT},
-	                                      {TEXT("detail"), CELL_JSON}, {TEXT("sha256"), CELL_TEXT}};
+	const struct rows_column columns[] = {{TEXT("seq"), CELL_INT},
+					      {TEXT("at"), CELL_TIME},
+					      {TEXT("action"), CELL_TEXT},
+					      {TEXT("detail"), CELL_JSON},
+					      {TEXT("sha256"), CELL_TEXT}};
 	struct rows *r = NULL;
 	rc = rows_open(&r, &o, args.at[0], TEXT("journal"), columns, ARRAY_SIZE(columns), NULL, err);
 	if (rc)
@@ -50,11 +54,11 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_journal = {
-	.name = "journal",
-	.synopsis = "CASE",
-	.summary = "Prints the chain of custody",
-	.help = "Every change of the case is a row; each row holds the hash of the row before it, so that none can be\n"
-	        "changed or taken out unseen. Exit code 1 when the chain is broken.\n\n"
-	        "  --json --jsonl --csv\n",
-	.run = run,
+    .name = "journal",
+    .synopsis = "CASE",
+    .summary = "Prints the chain of custody",
+    .help = "Every change of the case is a row; each row holds the hash of the row before it, so that none can be\n"
+	    "changed or taken out unseen. Exit code 1 when the chain is broken.\n\n"
+	    "  --json --jsonl --csv\n",
+    .run = run,
 };

@@ -24,11 +24,11 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_lineage = {
-	.name = "lineage",
-	.synopsis = "CASE REQUEST",
-	.summary = "Shows one request's legs, its pages, who wrote them before and who read them after",
-	.help = "REQUEST is any identifier that the logs gave it (gateway id, rid, room, response id), or a unique\n"
-	        "prefix of at least 6 characters.\n\n"
-	        "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n",
-	.run = run,
+    .name = "lineage",
+    .synopsis = "CASE REQUEST",
+    .summary = "Shows one request's legs, its pages, who wrote them before and who read them after",
+    .help = "REQUEST is any identifier that the logs gave it (gateway id, rid, room, response id), or a unique\n"
+	    "prefix of at least 6 characters.\n\n"
+	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n",
+    .run = run,
 };

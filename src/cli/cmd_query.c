@@ -24,8 +24,11 @@ static int put_info(struct rows *r, const struct query_info *q, struct err *err)
 
 static int list_queries(const struct rows_options *o, struct err *err)
 {
-	const struct rows_column columns[] = {{TEXT("name"), CELL_TEXT}, {TEXT("question"), CELL_TEXT}, {TEXT("params"), CELL_TEXT},
-	                                      {TEXT("columns"), CELL_TEXT}, {TEXT("empty_means"), CELL_TEXT}};
+	const struct rows_column columns[] = {{TEXT("name"), CELL_TEXT},
+					      {TEXT("question"), CELL_TEXT},
+					      {TEXT("params"), CELL_TEXT},
+					      {TEXT("columns"), CELL_TEXT},
+					      {TEXT("empty_means"), CELL_TEXT}};
 	struct rows *r = NULL;
 	int rc = rows_open(&r, o, NULL, TEXT("query --list"), columns, ARRAY_SIZE(columns), "name,question", err);
 	if (rc)
@@ -66,12 +69,12 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_query = {
-	.name = "query",
-	.synopsis = "CASE NAME [--param k=v …] | --list",
-	.summary = "Runs a named query",
-	.help = "  --list         the queries, and what each answers\n"
-	        "  --param k=v    a parameter of the query; times as 2026-09-09T14:00:00Z\n"
-	        "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n\n"
-	        "  pagetrail query case.ptc handoff_mismatch\n",
-	.run = run,
+    .name = "query",
+    .synopsis = "CASE NAME [--param k=v …] | --list",
+    .summary = "Runs a named query",
+    .help = "  --list         the queries, and what each answers\n"
+	    "  --param k=v    a parameter of the query; times as 2026-09-09T14:00:00Z\n"
+	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n\n"
+	    "  pagetrail query case.ptc handoff_mismatch\n",
+    .run = run,
 };

@@ -10,7 +10,8 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 {
 	static const char sql[] =
 	    "SELECT count(*), sum(class='C1'), sum(class='C2'), sum(class='C3'), sum(class='C4'), sum(class='C5'),"
-	    " sum(conflict), sum(class IN ('C1','C2') AND band='over_pool'), sum(class IN ('C1','C2') AND band='boundary'),"
+	    " sum(conflict), sum(class IN ('C1','C2') AND band='over_pool'), sum(class IN ('C1','C2') AND "
+	    "band='boundary'),"
 	    " sum(class IN ('C1','C2') AND cross_tenant='yes'), sum(class IN ('C1','C2') AND cross_tenant='no'),"
 	    " max(NOT trigger_stands), max(NOT build_stands)"
 	    " FROM findings()";
@@ -26,28 +27,33 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	bool trigger_fell = sql_get_int(s, 11), build_fell = sql_get_int(s, 12);
 	CLEANUP(buf_done) struct buf b = BUF_INIT(8 * KIB);
 	rc = buf_printf(&b, err,
-	                "{\"population\":%" PRId64 ",\"C1\":%" PRId64 ",\"C2\":%" PRId64 ",\"C3\":%" PRId64 ",\"C4\":%" PRId64
-	                ",\"C5\":%" PRId64 ",\"conflicts\":%" PRId64 ",\"affected_over_pool\":%" PRId64
-	                ",\"affected_boundary\":%" PRId64 ",\"affected_cross_tenant\":%" PRId64
-	                ",\"affected_same_tenant\":%" PRId64 ",\"trigger_stands\":%s,\"build_stands\":%s}",
-	                n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], trigger_fell ? "false" : "true",
-	                build_fell ? "false" : "true");
+			"{\"population\":%" PRId64 ",\"C1\":%" PRId64 ",\"C2\":%" PRId64 ",\"C3\":%" PRId64
+			",\"C4\":%" PRId64 ",\"C5\":%" PRId64 ",\"conflicts\":%" PRId64
+			",\"affected_over_pool\":%" PRId64 ",\"affected_boundary\":%" PRId64
+			",\"affected_cross_tenant\":%" PRId64 ",\"affected_same_tenant\":%" PRId64
+			",\"trigger_stands\":%s,\"build_stands\":%s}",
+			n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10],
+			trigger_fell ? "false" : "true", build_fell ? "false" : "true");
 	if (rc)
 		return rc;
 	rows_extra(r, "totals", buf_text(&b));
 	if (trigger_fell || build_fell)
-		rows_note(r, "NOTE: a confirmed response contradicts the hypothesis (%s%s%s): that predicate excludes nothing in this case.",
-		          trigger_fell ? "trigger" : "", trigger_fell && build_fell ? " and " : "", build_fell ? "affected build" : "");
-	rows_note(r,
-	          "%" PRId64 " responses: C1 confirmed %" PRId64 ", C2 probable %" PRId64 ", C3 possible %" PRId64
-	          ", C4 not affected %" PRId64 ", C5 could not be determined %" PRId64 "; conflicts %" PRId64,
-	          n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
-	if (n[1] + n[2])
 		rows_note(r,
-		          "confirmed or probable: %" PRId64 " over the pool, %" PRId64
-		          " in the boundary band (input limit to pool); another tenant's content known to be read in %" PRId64
-		          ", only the same tenant's in %" PRId64,
-		          n[7], n[8], n[9], n[10]);
+			  "NOTE: a confirmed response contradicts the hypothesis (%s%s%s): that predicate excludes "
+			  "nothing in this case.",
+			  trigger_fell ? "trigger" : "", trigger_fell && build_fell ? " and " : "",
+			  build_fell ? "affected build" : "");
+	rows_note(r,
+		  "%" PRId64 " responses: C1 confirmed %" PRId64 ", C2 probable %" PRId64 ", C3 possible %" PRId64
+		  ", C4 not affected %" PRId64 ", C5 could not be determined %" PRId64 "; conflicts %" PRId64,
+		  n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
+	if (n[1] + n[2])
+		rows_note(
+		    r,
+		    "confirmed or probable: %" PRId64 " over the pool, %" PRId64
+		    " in the boundary band (input limit to pool); another tenant's content known to be read in %" PRId64
+		    ", only the same tenant's in %" PRId64,
+		    n[7], n[8], n[9], n[10]);
 	return 0;
 }
 
@@ -71,8 +77,8 @@ static int run(int argc, char **argv, struct err *err)
 	struct text rest = text_of(classes), part;
 	while (classes && text_split(&rest, ',', &part))
 		if (part.len != 2 || part.ptr[0] != (exposed ? 'E' : 'C') || part.ptr[1] < '1' || part.ptr[1] > '5')
-			return err_set(err, ERR_USAGE, "--class takes classes such as %s, not '%.*s'", exposed ? "E1,E2" : "C1,C2",
-			               TEXT_ARG(part));
+			return err_set(err, ERR_USAGE, "--class takes classes such as %s, not '%.*s'",
+				       exposed ? "E1,E2" : "C1,C2", TEXT_ARG(part));
 	ask_param(&ask, "class", classes);
 	ask_param(&ask, "since", since);
 	ask_param(&ask, "until", until);
@@ -82,10 +88,13 @@ static int run(int argc, char **argv, struct err *err)
 	if (rc)
 		return rc;
 	if (exposed)
-		rc = ask_query(c, "exposed", &ask, "request,tenant,class,readers,reader_tenants,pages,first_read_at,grade", NULL, NULL, err);
+		rc =
+		    ask_query(c, "exposed", &ask,
+			      "request,tenant,class,readers,reader_tenants,pages,first_read_at,grade", NULL, NULL, err);
 	else
-		rc = ask_query(c, "scope", &ask, "class,started_at,tenant,prompt_tokens,band,delivered,grade,owner_count,request,reasons",
-		               add_totals, NULL, err);
+		rc = ask_query(c, "scope", &ask,
+			       "class,started_at,tenant,prompt_tokens,band,delivered,grade,owner_count,request,reasons",
+			       add_totals, NULL, err);
 	if (rc)
 		return rc;
 	int64_t found;
@@ -94,18 +103,19 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_scope = {
-	.name = "scope",
-	.synopsis = "CASE [--side recipient|exposed] [--class C1,C2] [--since T] [--until T] [--tenant NAME] [--param pool=N]",
-	.summary = "Lists the responses affected, with class, predicates and evidence",
-	.help = "Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). Totals count every response.\n\n"
-	        "  --side exposed    the other side: whose content was read\n"
-	        "  --class C1,C4     only these classes\n"
-	        "  --since, --until  window of the response's start, half open\n"
-	        "  --tenant NAME     one tenant's responses\n"
-	        "  --param pool=N    pool of boots whose logs never printed one (then marked as entered by a person)\n"
-	        "  --param limit=N   input limit, likewise\n"
-	        "  --json --jsonl --csv --columns A,B --limit N --tz ZONE --as-of T\n\n"
-	        "Exit code 1 when any C1, C2, C3, C5 or conflict exists.\n\n"
-	        "  pagetrail scope case.ptc --class C1,C2 --json\n",
-	.run = run,
+    .name = "scope",
+    .synopsis =
+	"CASE [--side recipient|exposed] [--class C1,C2] [--since T] [--until T] [--tenant NAME] [--param pool=N]",
+    .summary = "Lists the responses affected, with class, predicates and evidence",
+    .help = "Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). Totals count every response.\n\n"
+	    "  --side exposed    the other side: whose content was read\n"
+	    "  --class C1,C4     only these classes\n"
+	    "  --since, --until  window of the response's start, half open\n"
+	    "  --tenant NAME     one tenant's responses\n"
+	    "  --param pool=N    pool of boots whose logs never printed one (then marked as entered by a person)\n"
+	    "  --param limit=N   input limit, likewise\n"
+	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE --as-of T\n\n"
+	    "Exit code 1 when any C1, C2, C3, C5 or conflict exists.\n\n"
+	    "  pagetrail scope case.ptc --class C1,C2 --json\n",
+    .run = run,
 };

@@ -75,13 +75,13 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_show = {
-	.name = "show",
-	.synopsis = "CASE REF… | CASE --source N --all [--raw]",
-	.summary = "Prints original records, byte for byte",
-	.help = "REF is what the other verbs print in refs: S3@4096+180 = source 3, 180 bytes from offset 4096.\n"
-	        "To a file or a pipe the bytes are exact. On a terminal control characters are made visible.\n\n"
-	        "  --source N --all   the whole source, as it was read\n"
-	        "  --raw              exact bytes on a terminal too\n\n"
-	        "  pagetrail show case.ptc S3@4096+180\n",
-	.run = run,
+    .name = "show",
+    .synopsis = "CASE REF… | CASE --source N --all [--raw]",
+    .summary = "Prints original records, byte for byte",
+    .help = "REF is what the other verbs print in refs: S3@4096+180 = source 3, 180 bytes from offset 4096.\n"
+	    "To a file or a pipe the bytes are exact. On a terminal control characters are made visible.\n\n"
+	    "  --source N --all   the whole source, as it was read\n"
+	    "  --raw              exact bytes on a terminal too\n\n"
+	    "  pagetrail show case.ptc S3@4096+180\n",
+    .run = run,
 };

@@ -10,9 +10,9 @@ static int run(int argc, char **argv, struct err *err)
 	bool list = false;
 	struct rehearsal_options o = {.scenario = "incident"};
 	const struct option_spec options[] = {{"--scenario", OPTION_TEXT, &o.scenario},
-	                                      {"--seed", OPTION_INT, &seed},
-	                                      {"--requests", OPTION_INT, &requests},
-	                                      {"--list", OPTION_FLAG, &list}};
+					      {"--seed", OPTION_INT, &seed},
+					      {"--requests", OPTION_INT, &requests},
+					      {"--list", OPTION_FLAG, &list}};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), NULL, 0, 0, 1, err);
 	if (rc)
@@ -32,20 +32,21 @@ static int run(int argc, char **argv, struct err *err)
 	rc = rehearsal_write(&o, err);
 	if (rc)
 		return rc;
-	printf("wrote %s (scenario %s, seed %lld); the truth is in %s/truth.json\n", o.dir, o.scenario, (long long)seed, o.dir);
+	printf("wrote %s (scenario %s, seed %lld); the truth is in %s/truth.json\n", o.dir, o.scenario, (long long)seed,
+	       o.dir);
 	return EXIT_DONE;
 }
 
 const struct command command_simulate = {
-	.name = "simulate",
-	.synopsis = "DIR [--scenario S] [--seed N] [--requests N] | --list",
-	.summary = "Writes the logs of a rehearsal incident, with the truth",
-	.help = "A model of a disaggregated fleet runs and leaves the logs that such a fleet leaves. The same scenario,\n"
-	        "seed and size give the same bytes. truth.json says what really happened; leave it out of the ingest.\n\n"
-	        "  --scenario S   see --list; default incident\n"
-	        "  --seed N       default 1\n"
-	        "  --requests N   size of the population\n\n"
-	        "  pagetrail simulate rehearsal/ --scenario incident --seed 7\n"
-	        "  pagetrail ingest case.ptc rehearsal/logs\n",
-	.run = run,
+    .name = "simulate",
+    .synopsis = "DIR [--scenario S] [--seed N] [--requests N] | --list",
+    .summary = "Writes the logs of a rehearsal incident, with the truth",
+    .help = "A model of a disaggregated fleet runs and leaves the logs that such a fleet leaves. The same scenario,\n"
+	    "seed and size give the same bytes. truth.json says what really happened; leave it out of the ingest.\n\n"
+	    "  --scenario S   see --list; default incident\n"
+	    "  --seed N       default 1\n"
+	    "  --requests N   size of the population\n\n"
+	    "  pagetrail simulate rehearsal/ --scenario incident --seed 7\n"
+	    "  pagetrail ingest case.ptc rehearsal/logs\n",
+    .run = run,
 };

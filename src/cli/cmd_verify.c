@@ -64,11 +64,11 @@ static int run(int argc, char **argv, struct err *err)
 }
 
 const struct command command_verify = {
-	.name = "verify",
-	.synopsis = "CASE",
-	.summary = "Checks that every byte of the case is as it was written",
-	.help = "Decodes and hashes every chunk of evidence and events, follows the journal's chain, adds up the\n"
-	        "accounting. Exit code 1 when something is damaged; each fault is a row.\n\n"
-	        "  --json --jsonl --csv\n",
-	.run = run,
+    .name = "verify",
+    .synopsis = "CASE",
+    .summary = "Checks that every byte of the case is as it was written",
+    .help = "Decodes and hashes every chunk of evidence and events, follows the journal's chain, adds up the\n"
+	    "accounting. Exit code 1 when something is damaged; each fault is a row.\n\n"
+	    "  --json --jsonl --csv\n",
+    .run = run,
 };

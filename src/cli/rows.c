@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows.c - rows as an aligned table, one JSON document, JSON lines or CSV
  *
- * Invariants: nothing is cut silently (a limit that was hit is said in the table's last line and in "truncated"); memory does
- * not grow with the number of rows (the JSON document says row_count first, so its rows wait in an unnamed temporary file; a
- * table measures its columns on the first TABLE_MEASURED rows); foreign text reaches a terminal or CSV only through
- * text_visible(), JSON only through buf_json_string().
+ * Invariants: nothing is cut silently (a limit that was hit is said in the table's last line and in "truncated");
+ * memory does not grow with the number of rows (the JSON document says row_count first, so its rows wait in an unnamed
+ * temporary file; a table measures its columns on the first TABLE_MEASURED rows); foreign text reaches a terminal or
+ * CSV only through text_visible(), JSON only through buf_json_string().
  */
 #include "cli.h"
 
@@ -76,7 +76,7 @@ static int choose_columns(struct rows *r, const char *list, struct err *err)
 }
 
 int rows_open(struct rows **ret, const struct rows_options *o, const char *case_path, struct text name,
-              const struct rows_column *columns, unsigned n, const char *table_columns, struct err *err)
+	      const struct rows_column *columns, unsigned n, const char *table_columns, struct err *err)
 {
 	if (o->json + o->jsonl + o->csv > 1)
 		return err_set(err, ERR_USAGE, "--json, --jsonl and --csv exclude each other");
@@ -355,14 +355,16 @@ static void start_table(struct rows *r)
 	if (fit < r->n_shown) {
 		CLEANUP(buf_done) struct buf names = BUF_INIT(16 * KIB);
 		for (unsigned i = fit; i < r->n_shown; i++)
-			if (buf_printf(&names, NULL, "%s%.*s", i > fit ? "," : "", TEXT_ARG(r->columns[r->shown[i]].name)))
+			if (buf_printf(&names, NULL, "%s%.*s", i > fit ? "," : "",
+				       TEXT_ARG(r->columns[r->shown[i]].name)))
 				break;
-		rows_note(r, "(too narrow for: %.*s; use --columns, --json or a wider terminal)", TEXT_ARG(buf_text(&names)));
+		rows_note(r, "(too narrow for: %.*s; use --columns, --json or a wider terminal)",
+			  TEXT_ARG(buf_text(&names)));
 		r->n_shown = fit;
 	}
 	for (unsigned i = 0; i < r->n_shown; i++)
 		put_padded(r->columns[r->shown[i]].name, r->width[i], is_number(r->columns[r->shown[i]].type),
-		           i + 1 == r->n_shown);
+			   i + 1 == r->n_shown);
 }
 
 static void put_measured(struct rows *r, unsigned stride)
@@ -370,7 +372,7 @@ static void put_measured(struct rows *r, unsigned stride)
 	for (size_t row = 0; row < r->n_cells / stride; row++)
 		for (unsigned i = 0; i < r->n_shown; i++)
 			put_padded(text_of(r->cells.ptr + r->cell_at[row * stride + i]), r->width[i],
-			           is_number(r->columns[r->shown[i]].type), i + 1 == r->n_shown);
+				   is_number(r->columns[r->shown[i]].type), i + 1 == r->n_shown);
 	r->n_cells = 0;
 }
 
@@ -440,7 +442,7 @@ int rows_end_row(struct rows *r, struct err *err)
 		} else {
 			for (unsigned i = 0; i < r->n_shown; i++)
 				put_padded(cell_text(r, (unsigned)r->shown[i]), r->width[i],
-				           is_number(r->columns[r->shown[i]].type), i + 1 == r->n_shown);
+					   is_number(r->columns[r->shown[i]].type), i + 1 == r->n_shown);
 		}
 		break;
 	}
@@ -498,7 +500,8 @@ int rows_close(struct rows *r, int64_t *ret_count, struct err *err)
 		break;
 	}
 	if (r->count > r->printed && (r->format == ROWS_CSV || r->format == ROWS_JSONL))
-		fprintf(stderr, "pagetrail: %" PRId64 " of %" PRId64 " rows written: --limit 0 gives all\n", r->printed, r->count);
+		fprintf(stderr, "pagetrail: %" PRId64 " of %" PRId64 " rows written: --limit 0 gives all\n", r->printed,
+			r->count);
 	if (ret_count)
 		*ret_count = r->count;
 	rows_drop(r);

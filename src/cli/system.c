@@ -99,14 +99,14 @@ void progress_show(struct progress *p, uint64_t bytes, uint64_t records, struct 
 		CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
 		if (buf_json_string(&b, path, NULL))
 			return;
-		fprintf(stderr, "{\"bytes\":%" PRIu64 ",\"records\":%" PRIu64 ",\"elapsed_s\":%.1f,\"path\":%.*s}\n", bytes,
-		        records, s, TEXT_ARG(buf_text(&b)));
+		fprintf(stderr, "{\"bytes\":%" PRIu64 ",\"records\":%" PRIu64 ",\"elapsed_s\":%.1f,\"path\":%.*s}\n",
+			bytes, records, s, TEXT_ARG(buf_text(&b)));
 		return;
 	}
 	/* the end of a path says more than its beginning */
 	struct text tail = path.len > 40 ? text_from(path, path.len - 40) : path;
 	fprintf(stderr, "\r\033[K%.1f MB, %" PRIu64 " records, %.1f MB/s, %.0f s  ", (double)bytes / 1e6, records,
-	        s > 0 ? (double)bytes / 1e6 / s : 0.0, s);
+		s > 0 ? (double)bytes / 1e6 / s : 0.0, s);
 	put_visible(tail);
 	fflush(stderr);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* facts.c - the canonical XML of a report: header, numbers, and one table per question asked
  *
- * Invariants: everything a rendering shows is in this document; foreign text enters it only through text_visible(), so that
- * the document is well-formed and inert whatever the logs held; nothing here reads a clock. Each number says unit, flag and
- * population, each table the query and the SHA-256 of its text.
+ * Invariants: everything a rendering shows is in this document; foreign text enters it only through text_visible(), so
+ * that the document is well-formed and inert whatever the logs held; nothing here reads a clock. Each number says unit,
+ * flag and population, each table the query and the SHA-256 of its text.
  */
 #include "facts.h"
 
@@ -14,7 +14,7 @@
 #include "pagetrail/json.h"
 #include "pagetrail/stamp.h"
 
-#define NS "urn:pagetrail:report:1"
+#define NS   "urn:pagetrail:report:1"
 #define X(s) ((const xmlChar *)(s))
 
 struct section {
@@ -31,22 +31,27 @@ static const struct section scope_sections[] = {
      "Confirmed (C1) and probable (C2) responses: who received what was not theirs."},
     {"open", "Responses that cannot be excluded", "scope", "class", "C3,C5",
      "class,started_at,request,tenant,prompt_tokens,band,delivered,reasons,refs",
-     "Possible (C3), and those that could not be determined (C5). A missing log is a reason to stand here, never a reason to be "
+     "Possible (C3), and those that could not be determined (C5). A missing log is a reason to stand here, never a "
+     "reason to be "
      "excluded."},
     {"conflicts", "Conflicts between sources", "conflicts", NULL, NULL, "class,request,tenant,predicates,reasons,refs",
      "Where one source contradicts another. None of these is averaged away."},
-    {"exposed", "The exposed side", "exposed", NULL, NULL, "class,request,tenant,readers,reader_tenants,pages,first_read_at,grade",
+    {"exposed", "The exposed side", "exposed", NULL, NULL,
+     "class,request,tenant,readers,reader_tenants,pages,first_read_at,grade",
      "Requests whose content was, or may have been, read by another request."},
     {"windows", "Windows per worker", "windows", NULL, NULL, NULL,
-     "Two windows for each worker: when affected responses were served, and how far back the content can lie that they read (to the "
+     "Two windows for each worker: when affected responses were served, and how far back the content can lie that they "
+     "read (to the "
      "worker's last start)."},
     {"exposures", "Page reads", "exposures", NULL, NULL,
      "worker,kind,reader_request,owner_request,cross_tenant,pages,tokens_at_most,first_read_at,delivered",
      "From page logs: readers and owners of pages, with the kind of read."},
     {"boots", "Boots and their limits", "boots", NULL, NULL,
-     "worker,role,started_at,ended_at,version,context_len,pool_tokens,input_limit,input_limit_basis,context_exceeds_pool",
+     "worker,role,started_at,ended_at,version,context_len,pool_tokens,input_limit,input_limit_basis,context_exceeds_"
+     "pool",
      "Limits belong to one start of one worker, never to the fleet."},
-    {"gaps", "Gaps", "gaps", NULL, NULL, "kind,source,worker,from,to,missing,effect", "What the logs do not say, and what that takes away."},
+    {"gaps", "Gaps", "gaps", NULL, NULL, "kind,source,worker,from,to,missing,effect",
+     "What the logs do not say, and what that takes away."},
     {"sources", "Evidence", "sources", NULL, NULL,
      "source,path,format,worker,bytes,records,parsed,context,unparsed,duplicate,status,sha256",
      "Every file read. For each: records = parsed + context + unparsed + duplicate."},
@@ -145,7 +150,8 @@ static int put_header(struct facts *f, xmlNodePtr root)
 
 /* --- numbers --- */
 
-static int put_number(struct facts *f, xmlNodePtr parent, const char *id, int64_t value, const char *unit, const char *population)
+static int put_number(struct facts *f, xmlNodePtr parent, const char *id, int64_t value, const char *unit,
+		      const char *population)
 {
 	xmlNodePtr n = child(f, parent, "number");
 	char tmp[32];
@@ -189,14 +195,18 @@ static int put_numbers(struct facts *f, xmlNodePtr root)
 	    {"gaps", "gaps", NULL},
 	};
 	static const char sql[] =
-	    "SELECT count(*), total(class='C1'), total(class='C2'), total(class='C3'), total(class='C4'), total(class='C5'),"
-	    " total(conflict), total(class IN ('C1','C2') AND band='over_pool'), total(class IN ('C1','C2') AND band='boundary'),"
+	    "SELECT count(*), total(class='C1'), total(class='C2'), total(class='C3'), total(class='C4'), "
+	    "total(class='C5'),"
+	    " total(conflict), total(class IN ('C1','C2') AND band='over_pool'), total(class IN ('C1','C2') AND "
+	    "band='boundary'),"
 	    " total(class IN ('C1','C2') AND cross_tenant='yes'), total(class IN ('C1','C2') AND cross_tenant='no'),"
 	    " count(DISTINCT CASE WHEN class IN ('C1','C2') THEN tenant END),"
 	    " (SELECT count(*) FROM source), (SELECT total(records) FROM source), (SELECT total(parsed) FROM source),"
-	    " (SELECT total(context) FROM source), (SELECT total(unparsed) FROM source), (SELECT total(duplicate) FROM source),"
+	    " (SELECT total(context) FROM source), (SELECT total(unparsed) FROM source), (SELECT total(duplicate) FROM "
+	    "source),"
 	    " (SELECT count(*) FROM gap),"
-	    " min(CASE WHEN class IN ('C1','C2') THEN started_at END), max(CASE WHEN class IN ('C1','C2') THEN started_at END),"
+	    " min(CASE WHEN class IN ('C1','C2') THEN started_at END), max(CASE WHEN class IN ('C1','C2') THEN "
+	    "started_at END),"
 	    " min(started_at), max(started_at), min(trigger_stands), min(build_stands) FROM findings()";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, f->c, sql, f->err);
@@ -289,7 +299,8 @@ static int put_columns(struct facts *f, xmlNodePtr table, const struct section *
 		if (!rc)
 			rc = put_attr(f, c, "unit", col->unit);
 		if (!rc)
-			rc = put_attr(f, c, "shown", !sec->shown || is_listed(sec->shown, col->name) ? TEXT("true") : TEXT("false"));
+			rc = put_attr(f, c, "shown",
+				      !sec->shown || is_listed(sec->shown, col->name) ? TEXT("true") : TEXT("false"));
 		if (!rc)
 			rc = put_text(f, c, col->help);
 		if (rc)
@@ -323,7 +334,7 @@ static int put_rows(struct facts *f, xmlNodePtr table, struct sql *s, const stru
 }
 
 static int put_table(struct facts *f, xmlNodePtr section, const struct section *sec, const struct query_text *q,
-                     const struct query_info *info)
+		     const struct query_info *info)
 {
 	unsigned char digest[SHA256_BYTES];
 	char hex[SHA256_HEX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render.c - validation and rendering of the canonical XML
  *
- * A stylesheet shows; it may not read or write files or the network, and computes nothing that the document does not say.
- * Threads: libxml2's error handler is set per call and reset; reports are written by one thread.
+ * A stylesheet shows; it may not read or write files or the network, and computes nothing that the document does not
+ * say. Threads: libxml2's error handler is set per call and reset; reports are written by one thread.
  */
 #include <libxml/parser.h>
 #include <libxml/relaxng.h>
@@ -66,8 +66,9 @@ static int transform(xsltStylesheetPtr style, xmlDocPtr doc, struct text css, st
 		rc = err_nomem(err);
 		goto out;
 	}
-	static const xsltSecurityOption all[] = {XSLT_SECPREF_READ_FILE, XSLT_SECPREF_WRITE_FILE, XSLT_SECPREF_CREATE_DIRECTORY,
-	                                         XSLT_SECPREF_READ_NETWORK, XSLT_SECPREF_WRITE_NETWORK};
+	static const xsltSecurityOption all[] = {XSLT_SECPREF_READ_FILE, XSLT_SECPREF_WRITE_FILE,
+						 XSLT_SECPREF_CREATE_DIRECTORY, XSLT_SECPREF_READ_NETWORK,
+						 XSLT_SECPREF_WRITE_NETWORK};
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		xsltSetSecurityPrefs(sec, all[i], xsltSecurityForbid);
 	xsltSetCtxtSecurityPrefs(sec, ctx);
@@ -97,7 +98,8 @@ out:
 
 int render_apply(xmlDocPtr doc, struct text xsl, struct text css, struct buf *out, struct err *err)
 {
-	xmlDocPtr sheet = xmlReadMemory(xsl.ptr, (int)xsl.len, NULL, NULL, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	xmlDocPtr sheet =
+	    xmlReadMemory(xsl.ptr, (int)xsl.len, NULL, NULL, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
 	if (!sheet)
 		return err_set(err, ERR_BUG, "a stylesheet is not well-formed");
 	xsltStylesheetPtr style = xsltParseStylesheetDoc(sheet); /* takes the document */

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# contract.py - what scripts rely on: exit codes, JSON members, help, limits that are said
+import csv
+import io
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect, one_line_error
+
+SCOPE = """request aliases tenant model status streamed delivered prompt_tokens prompt_tokens_flag pool_tokens input_limit band
+prefill_worker decode_worker room started_at finished_at predicates class reasons grade owner_count owner_tenants
+candidate_owners refs""".split()
+EXPOSED = "request tenant class readers reader_tenants pages first_read_at last_read_at grade refs".split()
+EXPOSURES = """worker pool reader_request reader_tenant owner_request owner_tenant cross_tenant kind pages tokens_at_most
+first_read_at delivered grade refs""".split()
+INGEST = """source path sha256 content_sha256 bytes stored_bytes container format worker records parsed context unparsed
+duplicate first_at last_at status reason""".split()
+
+with Box() as box:
+    help_text = box.run("help").stdout.decode()
+    verbs = re.findall(r"^  ([a-z]+) +[A-Z]", help_text, re.M)
+    expect(len(verbs) >= 15, f"the verbs in help, got {verbs}")
+    for verb in verbs:
+        text = box.run("help", verb).stdout.decode()
+        expect(text == box.run(verb, "--help").stdout.decode(), f"help {verb} and {verb} --help to be the same")
+        expect(all(len(line) <= 110 for line in text.splitlines()), f"help {verb} to fit a terminal")
+        one_line_error(box.run(verb, "--no-such-option", code=2))
+    one_line_error(box.run("no-such-verb", code=2))
+    box.run(code=2)
+
+    box.run("simulate", "r", "--scenario", "late_write", "--seed", "3")
+    doc = box.json("ingest", "case.ptc", "r/logs")
+    for name in INGEST:
+        expect(name in doc["rows"][0], f"ingest row to have {name}")
+
+    def rows_of(args, names, code=(0, 1)):
+        doc = box.json(*args, code=code)
+        for key in ("tool", "version", "case", "query", "params", "as_of", "row_count", "truncated", "rows"):
+            expect(key in doc, f"{args} to have {key}")
+        expect(doc["tool"] == "pagetrail" and doc["row_count"] == len(doc["rows"]), f"{args}: row_count")
+        expect(doc["rows"], f"{args} to have rows")
+        for name in names:
+            expect(name in doc["rows"][0], f"{args} row to have {name}")
+        return doc
+
+    scope = rows_of(("scope", "case.ptc", "--class", "C1,C2,C3,C4,C5"), SCOPE)
+    totals = scope["totals"]
+    expect(sum(totals[f"C{i}"] for i in range(1, 6)) == totals["population"], "classes to add up to the population")
+    expect(totals["population"] == len(scope["rows"]), "every class asked for: the whole population")
+    for row in scope["rows"]:
+        expect(set(row["predicates"]) == set("TALDX"), "five predicates")
+        expect(set(row["predicates"].values()) <= {"yes", "no", "unknown"}, "tri-states")
+        expect(row["delivered"] in ("yes", "no", "unknown"), "delivered to be a tri-state")
+        expect(row["status"] is None or isinstance(row["status"], int), "status to be an integer or null")
+        expect(isinstance(row["aliases"], list) and isinstance(row["refs"], list), "lists to be lists")
+        expect(row["class"] != "C4" or row["reasons"], "C4 to name what excludes it")
+    rows_of(("scope", "case.ptc", "--side", "exposed"), EXPOSED)
+    exposures = rows_of(("exposures", "case.ptc"), EXPOSURES)
+    keys = [(r["worker"], r["pool"], r["reader_request"], r["owner_request"], r["kind"]) for r in exposures["rows"]]
+    expect(len(keys) == len(set(keys)), "one exposures row a (worker, pool, reader, owner, kind)")
+
+    # every reference that is shown can be shown
+    refs = sorted({ref for r in scope["rows"][:20] + exposures["rows"][:20] for ref in r["refs"]})
+    expect(refs, "references")
+    for ref in refs[:40]:
+        expect(len(box.run("show", "case.ptc", ref).stdout) == int(ref.split("+")[1]), f"the bytes of {ref}")
+    one_line_error(box.run("show", "case.ptc", "S999@0+1", code=3))
+    one_line_error(box.run("show", "case.ptc", "nonsense", code=2))
+
+    # any alias finds the request; a prefix of six too; less does not
+    row = next(r for r in scope["rows"] if r["aliases"])
+    for alias in row["aliases"]:
+        box.run("lineage", "case.ptc", alias, code=(0, 3))
+    box.run("lineage", "case.ptc", row["request"])
+    one_line_error(box.run("lineage", "case.ptc", "zzzzzz-no-such", code=3))
+
+    # limits are said
+    cut = box.json("scope", "case.ptc", "--class", "C4", "--limit", "1", code=(0, 1))
+    expect(cut["truncated"] and cut["row_count"] == 1, "a limit that was hit to be said")
+    table = box.run("scope", "case.ptc", "--class", "C4", "--limit", "1", code=(0, 1)).stdout.decode()
+    expect("--limit 0" in table, "a cut table to say so")
+
+    # one answer, four forms
+    lines = box.run("exposures", "case.ptc", "--jsonl", code=(0, 1)).stdout.decode().splitlines()
+    expect([json.loads(x) for x in lines] == exposures["rows"], "--jsonl to hold the same rows")
+    table = list(csv.reader(io.StringIO(box.run("exposures", "case.ptc", "--csv", code=(0, 1)).stdout.decode())))
+    expect(len(table) == len(lines) + 1 and table[0] == list(exposures["rows"][0]), "--csv to hold the same rows")
+    wide = box.run("scope", "case.ptc", "--class", "C4", code=(0, 1), env={"COLUMNS": "80"}).stdout.decode()
+    expect(all(len(x) <= 80 for x in wide.splitlines() if not x.startswith("(")), "a table to fit 80 columns")
+    expect(box.json("scope", "case.ptc", code=(0, 1)) == box.json("scope", "case.ptc", code=(0, 1)), "the same bytes twice")
+
+    one_line_error(box.run("sql", "case.ptc", "DELETE FROM source", code=2))
+    one_line_error(box.run("sql", "case.ptc", "ATTACH 'x' AS y", code=2))
+    one_line_error(box.run("sql", "case.ptc", "SELECT 1; SELECT 2", code=2))
+    one_line_error(box.run("scope", "case.ptc", "--class", "C9", code=2))
+    one_line_error(box.run("query", "case.ptc", "no_such_query", code=2))
+    one_line_error(box.run("query", "case.ptc", "scope", "--param", "nonsense=1", code=2))
+    expect(box.json("sql", "case.ptc", "SELECT count(*) AS n FROM page_events")["rows"][0]["n"] > 0, "events through SQL")
+    for name in re.findall(r'"name":"([a-z_]+)"', box.run("query", "--list", "--json").stdout.decode()):
+        box.run("query", "case.ptc", name, "--json", code=0)
+
+    # the same logs in another order, with another number of jobs: the same content
+    digest = box.json("verify", "case.ptc")["content_digest"]
+    names = sorted(os.listdir(box.path("r/logs")), reverse=True)
+    box.run("ingest", "other.ptc", *[f"r/logs/{n}" for n in names], "--jobs", "1")
+    expect(box.json("verify", "other.ptc")["content_digest"] == digest, "order and jobs not to matter")
+
+    # a report: twice the same bytes, and nothing executable in it
+    box.run("report", "case.ptc", "scope", "--out", "one")
+    box.run("report", "case.ptc", "scope", "--out", "two")
+    for name in os.listdir(box.path("one")):
+        a, b = open(box.path(f"one/{name}"), "rb").read(), open(box.path(f"two/{name}"), "rb").read()
+        expect(a == b, f"{name} to be the same twice")
+        expect(b"<script" not in a and b"http-equiv" in a or name.endswith(".xml"), "no script in the page")
+    one_line_error(box.run("report", "case.ptc", "nonsense", code=2))
+
+    # damage is found, named, and the exit code says so
+    data = bytearray(open(box.path("case.ptc"), "rb").read())
+    at = data.find(b"\x28\xb5\x2f\xfd", len(data) // 2)  # a zstd frame
+    data[at + 20] ^= 0xFF
+    open(box.path("bad.ptc"), "wb").write(data)
+    expect(box.run("verify", "bad.ptc", code=(1, 4)), "damage to be found")

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# inputs.py - wrong input of every kind: one clear line or a counted reject, the right exit code, nothing lost
+import gzip
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect, one_line_error, sums_hold
+
+PAGES = ('{"v":1,"ts":1788000000.000,"seq":0,"worker":"decode-0","op":"boot","page_size":64,"pool_pages":64}\n'
+         '{"ts":1788000001.250,"seq":1,"worker":"decode-0","op":"alloc","rid":"a1","room":77,"pages":[[0,4]]}\n'
+         '{"ts":1788000001.900,"seq":2,"worker":"decode-0","op":"recv","rid":"a1","room":77,"pages":[[0,4]]}\n'
+         '{"ts":1788000002.000,"seq":3,"worker":"decode-0","op":"read","rid":"a1","pages":[[0,4]]}\n'
+         '{"ts":1788000009.000,"seq":4,"worker":"decode-0","op":"free","rid":"a1","pages":[[0,4]]}\n')
+
+
+def ingest(name, data, code, status):
+    """One source into a fresh case; its row, and the bytes that come back."""
+    with Box() as box:
+        box.write(name, data)
+        doc = box.json("ingest", "case.ptc", name, code=code)
+        expect(len(doc["rows"]) == 1, f"one row for {name}, got {doc['rows']}")
+        row = doc["rows"][0]
+        expect(row["status"] == status, f"{name} to be {status}, got {row['status']} ({row['reason']})")
+        sums_hold(row)
+        if row["source"]:
+            back = box.run("show", "case.ptc", "--source", str(row["source"]), "--all").stdout
+        else:
+            back = b""
+        box.run("verify", "case.ptc")
+        return row, back
+
+
+row, back = ingest("pages.jsonl", PAGES, 0, "ingested")
+expect(back == PAGES.encode() and row["parsed"] == 5, "a page log to come back byte for byte")
+
+row, back = ingest("empty.log", b"", 3, "unrecognised")
+expect(row["reason"] and row["records"] == 0, "an empty file to say so")
+
+png = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
+row, back = ingest("picture.png", png, 3, "unrecognised")
+expect(back == png and row["unparsed"] == row["records"], "a picture to be kept whole and counted unparsed")
+
+array = json.dumps([{"a": 1}, {"b": 2}]).encode()
+row, back = ingest("array.json", array, 3, "unrecognised")
+expect(back == array, "a JSON array to be kept whole")
+
+long_line = b'{"ts":1788000001.25,"seq":1,"worker":"d","op":"alloc","rid":"' + b"x" * (100 << 20) + b'"}\n'
+row, back = ingest("long.jsonl", PAGES.encode() + long_line, 0, "ingested")
+expect(back == PAGES.encode() + long_line, "a 100 MB line to come back byte for byte")
+expect(row["unparsed"] == 1 and row["records"] == 6, "a 100 MB line to be one unparsed record")
+
+cut = gzip.compress(PAGES.encode() * 2000)[:-3000]
+row, back = ingest("cut.jsonl.gz", cut, 3, "failed")
+expect(row["reason"], "a truncated gzip to say why")
+expect((PAGES.encode() * 2000).startswith(back) and len(back) > 0, "what could be read of it to be kept")
+
+for eol in (b"\r\n", b"\n"):
+    data = PAGES.encode().replace(b"\n", eol)[:-len(eol)]  # and no line end at the end
+    row, back = ingest("eol.jsonl", data, 0, "ingested")
+    expect(back == data and row["parsed"] == 5, f"line ends {eol!r} and a missing last one")
+
+data = PAGES.encode() + b"\x00\x00\x00\xff\xfe torn\n" + PAGES.encode()[:40]
+row, back = ingest("torn.jsonl", data, 0, "ingested")
+expect(back == data and row["unparsed"] == 2, "NULs, invalid UTF-8 and a torn end to be counted")
+
+with Box() as box:
+    expect("no such" in one_line_error(box.run("ingest", "case.ptc", "missing.log", code=3)), "a missing file to be named")
+    expect(not os.path.exists(box.path("case.ptc")), "no case to be made for a missing file")
+    one_line_error(box.run("scope", "missing.ptc", code=(3, 4)))
+
+    os.mkdir(box.path("folder"))
+    expect(box.json("ingest", "case.ptc", "folder", code=(0, 3))["rows"] == [], "an empty folder to give no source")
+    box.write("folder/a/pages.jsonl", PAGES)
+    expect(len(box.json("ingest", "case.ptc", "folder")["rows"]) == 1, "a folder to be read recursively")
+    again = box.json("ingest", "case.ptc", "folder")["rows"]
+    expect(again[0]["status"] == "known", "known bytes to be skipped")
+
+    # one missing among good ones: the good ones are read, and the missing one is reported
+    box.write("more.jsonl", PAGES.replace("decode-0", "decode-1"))
+    doc = box.json("ingest", "case.ptc", "missing.log", "more.jsonl", code=3)
+    expect({r["status"] for r in doc["rows"]} == {"failed", "ingested"}, "the others to be read all the same")
+
+    for verb in ("scope", "exposures", "verify", "info"):
+        one_line_error(box.run(verb, "more.jsonl", code=4))
+    box.write("zero.ptc", b"")
+    one_line_error(box.run("scope", "zero.ptc", code=4))
+    expect("folder" in one_line_error(box.run("scope", "folder", code=4)), "a folder as case to be named")
+
+    # a read-only case can be asked, and refuses to be written with one line
+    os.chmod(box.path("case.ptc"), 0o400)
+    os.chmod(box.dir, 0o500)
+    try:
+        box.run("exposures", "case.ptc", code=(0, 1))
+        if os.geteuid() != 0:
+            one_line_error(box.run("ingest", "case.ptc", "more.jsonl", code=4))
+    finally:
+        os.chmod(box.dir, 0o700)
+        os.chmod(box.path("case.ptc"), 0o600)
+
+    # a newer version is refused with its number
+    with open(box.path("case.ptc"), "r+b") as f:
+        f.seek(60)
+        f.write((77).to_bytes(4, "big"))
+    expect("77" in one_line_error(box.run("scope", "case.ptc", code=4)), "the newer version to be named")
