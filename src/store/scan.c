@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan.c - all events of one kind, one decoded chunk at a time
+ *
+ * Order: source, first byte, chunk. One chunk is in memory at any time. The hash of a chunk is checked before it is
+ * decoded.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "scan.h"
+#include "store.h"
+
+struct event_scan {
+	struct sql *sql;
+	enum event_kind kind;
+	uint32_t mask;
+	int64_t chunk;
+	struct event_batch *batch;
+};
+
+int event_scan_open(struct event_scan **ret, struct case_file *c, enum event_kind kind, uint32_t mask,
+		    const struct event_filter *filter, struct err *err)
+{
+	static const struct event_filter all = {0, TIME_UNKNOWN, TIME_UNKNOWN};
+	const struct event_filter *f = filter ? filter : &all;
+	struct event_scan *s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_nomem(err);
+	s->kind = kind;
+	s->mask = mask;
+	/* a parameter that is not set is NULL: its condition falls away. Chunks without any time are never outside */
+	int r = sql_prepare(
+	    &s->sql, c,
+	    f->source ? "SELECT chunk, source, n, sha256, data FROM event_chunk WHERE kind = ?1 AND source = ?2 "
+			"AND (?3 IS NULL OR coalesce(ts_max >= ?3, 1)) AND (?4 IS NULL OR coalesce(ts_min <= ?4, 1)) "
+			"AND (?5 IS NULL OR (byte_min <= ?5 AND byte_max >= ?5)) ORDER BY byte_min, chunk"
+		      : "SELECT chunk, source, n, sha256, data FROM event_chunk WHERE kind = ?1 AND ?2 IS NULL "
+			"AND (?3 IS NULL OR coalesce(ts_max >= ?3, 1)) AND (?4 IS NULL OR coalesce(ts_min <= ?4, 1)) "
+			"AND (?5 IS NULL OR (byte_min <= ?5 AND byte_max >= ?5)) "
+			"ORDER BY source, byte_min, chunk",
+	    err);
+	if (!r)
+		r = sql_int(s->sql, 1, kind, err);
+	if (!r && f->source)
+		r = sql_int(s->sql, 2, f->source, err);
+	if (!r)
+		r = sql_int(s->sql, 3, f->since_ns, err);
+	if (!r)
+		r = sql_int(s->sql, 4, f->until_ns, err);
+	if (r) {
+		event_scan_close(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+int event_scan_at(struct event_scan *s, int64_t off, struct err *err)
+{
+	return sql_int(s->sql, 5, off, err);
+}
+
+int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_t *ret_source, struct err *err)
+{
+	event_batch_free(s->batch);
+	s->batch = NULL;
+	int r = sql_step(s->sql, err);
+	if (r <= 0)
+		return r;
+	s->chunk = sql_get_int(s->sql, 0);
+	struct text data = sql_get_text(s->sql, 4);
+	r = store_check_sha256(data, sql_get_text(s->sql, 3), err);
+	if (!r)
+		r = column_decode(s->kind, data, s->mask, &s->batch, err);
+	if (!r && s->batch->n != sql_get_int(s->sql, 2))
+		r = err_set(err, ERR_DAMAGED, "event chunk: number of events");
+	if (r) {
+		err_where(err, "event chunk %" PRId64 " of S%" PRId64, s->chunk, sql_get_int(s->sql, 1));
+		return r;
+	}
+	*ret = s->batch;
+	*ret_source = sql_get_int(s->sql, 1);
+	return 1;
+}
+
+int64_t event_scan_chunk(const struct event_scan *s)
+{
+	return s->chunk;
+}
+
+void event_scan_close(struct event_scan *s)
+{
+	if (!s)
+		return;
+	event_batch_free(s->batch);
+	sql_end(s->sql);
+	free(s);
+}
