@@ -15,7 +15,7 @@
 #include "sglang_engine_chatter.h"
 #include "sglang_engine_leg.h"
 
-#define NUMBER(name) "(?<" name ">[0-9][0-9,]*)"
+#define NUMBER(name) "(?<" name ">[0-9]+(?:,[0-9]{3})*)"
 
 /* Order counts: the bulk first. Samples are our own, written from the grammar. */
 static const struct line_pattern patterns[] = {
@@ -361,6 +361,7 @@ static const char *half_known(struct text message)
 /* RECORD_UNPARSED without a reason: no engine message that is known. */
 static int engine_message(struct parse *p, struct text message)
 {
+	struct engine *s = p->state;
 	struct text room;
 	size_t at;
 	int r;
@@ -371,7 +372,7 @@ static int engine_message(struct parse *p, struct text message)
 		return r;
 	if ((at = rejection_at(message)) > 0)
 		return parse_patterns(p, text_from(message, at));
-	if (unlisted_failure(message, &room))
+	if ((s->line.style != STYLE_BARE || s->line.exported) && unlisted_failure(message, &room))
 		return engine_unlisted(p, message, room);
 	p->reason = half_known(message);
 	return RECORD_UNPARSED;
