@@ -54,15 +54,8 @@ bool json_lone_surrogate(struct text doc)
 	bool lone = false;
 
 	/* a backslash outside of strings is an error anyway, so that only escapes matter here */
-	for (size_t i = text_find(doc, "\\u", 0); i != SIZE_MAX && !lone; i = text_find_char(doc, '\\', i)) {
-		size_t from = i;
-
-		/* "\\u" begins an escape only behind an even number of backslashes */
-		while (from > 0 && doc.ptr[from - 1] == '\\')
-			from--;
-		for (i = from; i < doc.len && doc.ptr[i] == '\\' && !lone;)
-			i += escape_len(doc, i, &lone);
-	}
+	for (size_t i = text_find_char(doc, '\\', 0); i != SIZE_MAX && !lone; i = text_find_char(doc, '\\', i))
+		i += escape_len(doc, i, &lone);
 	return lone;
 }
 
