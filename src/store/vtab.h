@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vtab.h - the virtual tables of a case: one file registers the events, one the records */
+#pragma once
+
+#include "store.h"
+
+int vtab_register_events(struct case_file *c, struct err *err) MUST_CHECK;
+int vtab_register_records(struct case_file *c, struct err *err) MUST_CHECK;
+
+/* A bound of ts_ns or byte_off out of a constraint: integers as they are, reals rounded so that nothing is lost, NULL
+ * and text give false (the constraint is then left to SQLite). */
+static inline bool vtab_bound(sqlite3_value *v, bool lower, int64_t *ret)
+{
+	if (sqlite3_value_type(v) == SQLITE_INTEGER) {
+		*ret = sqlite3_value_int64(v);
+		return true;
+	}
+	if (sqlite3_value_type(v) != SQLITE_FLOAT)
+		return false;
+	double d = sqlite3_value_double(v);
+	if (!(d > -9.2e18 && d < 9.2e18))
+		return false;
+	/* a real of this size is a multiple of up to 1024 */
+	*ret = (int64_t)d + (lower ? -1024 : 1024);
+	return true;
+}

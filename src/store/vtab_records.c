@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vtab_records.c - records(source, byte_off, byte_len, ref, text): the lines of the evidence
+ *
+ * A record is a line without its LF or CR LF, also when it lies in several chunks; bytes after the last LF are a record
+ * too. A line longer than RECORD_MAX_BYTES has its true length and the beginning of its text. A plan hands down the
+ * source and a byte offset (= or >=): reading begins in the chunk that holds it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pagetrail/stamp.h"
+#include "vtab.h"
+
+enum { COL_SOURCE, COL_OFF, COL_LEN, COL_REF, COL_TEXT };
+enum { PLAN_SOURCE = 1, PLAN_FROM = 2, PLAN_AT = 4, PLANS = 3 };
+
+struct module {
+	struct case_file *c;
+};
+
+struct table {
+	sqlite3_vtab base;
+	struct module *m;
+};
+
+struct cursor {
+	sqlite3_vtab_cursor base;
+	struct case_file *c;
+	struct sql *sources, *chunks;
+	int64_t source;
+	int64_t from, at; /* plan; at < 0: none */
+	struct buf raw;   /* the chunk at hand */
+	uint64_t raw_off; /* its place in the source */
+	size_t next;      /* of raw: where the next line begins */
+	struct buf carry; /* a line that began in chunks before */
+	uint64_t line_off, line_len;
+	struct text line;
+	bool eof;
+};
+
+static int records_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **zErr)
+{
+	struct table *t = sqlite3_malloc64(sizeof(*t));
+	(void)argc, (void)argv;
+	int rc =
+	    t ? sqlite3_declare_vtab(db, "CREATE TABLE x(source INTEGER, byte_off INTEGER, byte_len INTEGER, ref TEXT, "
+					 "text TEXT)")
+	      : SQLITE_NOMEM;
+	if (rc != SQLITE_OK) {
+		*zErr = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+		sqlite3_free(t);
+		return rc;
+	}
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	*t = (struct table){.m = aux};
+	*ret = &t->base;
+	return SQLITE_OK;
+}
+
+static int records_disconnect(sqlite3_vtab *vtab)
+{
+	sqlite3_free(vtab);
+	return SQLITE_OK;
+}
+
+static int constraint_plan(int column, int op)
+{
+	if (column == COL_SOURCE && op == SQLITE_INDEX_CONSTRAINT_EQ)
+		return PLAN_SOURCE;
+	if (column == COL_OFF && op == SQLITE_INDEX_CONSTRAINT_EQ)
+		return PLAN_AT;
+	if (column == COL_OFF && (op == SQLITE_INDEX_CONSTRAINT_GE || op == SQLITE_INDEX_CONSTRAINT_GT))
+		return PLAN_FROM;
+	return 0;
+}
+
+static int records_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+	int at[PLANS], plan = 0, next = 1;
+	(void)vtab;
+	for (int i = 0; i < info->nConstraint; i++) {
+		int bit = info->aConstraint[i].usable
+			      ? constraint_plan(info->aConstraint[i].iColumn, info->aConstraint[i].op)
+			      : 0;
+		if (!bit || plan & bit)
+			continue;
+		plan |= bit;
+		at[__builtin_ctz((unsigned)bit)] = i;
+	}
+	double rows = 1e7;
+	for (int k = 0; k < PLANS; k++) {
+		if (!(plan >> k & 1))
+			continue;
+		info->aConstraintUsage[at[k]].argvIndex = next++;
+		rows /= 1 << k == PLAN_AT ? 1e4 : 10;
+	}
+	info->idxNum = plan;
+	info->estimatedRows = (sqlite3_int64)rows;
+	info->estimatedCost = rows;
+	return SQLITE_OK;
+}
+
+static int records_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
+{
+	struct cursor *cur = calloc(1, sizeof(*cur));
+	if (!cur)
+		return SQLITE_NOMEM;
+	cur->c = ((struct table *)vtab)->m->c;
+	cur->raw = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	cur->carry = BUF_INIT(RECORD_MAX_BYTES + 1);
+	*ret = &cur->base;
+	return SQLITE_OK;
+}
+
+static int records_close(sqlite3_vtab_cursor *base)
+{
+	struct cursor *cur = (struct cursor *)base;
+	sql_end(cur->sources);
+	sql_end(cur->chunks);
+	buf_done(&cur->raw);
+	buf_done(&cur->carry);
+	free(cur);
+	return SQLITE_OK;
+}
+
+static int fail(struct cursor *cur, const struct err *err)
+{
+	cur->eof = true;
+	return store_pending(cur->c, err, &cur->base.pVtab->zErrMsg);
+}
+
+/* 1 the next chunk is in raw, 0 the source has no more. */
+static int next_chunk(struct cursor *cur, struct err *err)
+{
+	int r = sql_step(cur->chunks, err);
+	if (r <= 0)
+		return r;
+	r = evidence_decode(sql_get_int(cur->chunks, 2), sql_get_int(cur->chunks, 1), sql_get_text(cur->chunks, 3),
+			    sql_get_text(cur->chunks, 4), &cur->raw, err);
+	if (r) {
+		err_where(err, "evidence S%" PRId64 "@%" PRId64, cur->source, sql_get_int(cur->chunks, 0));
+		return r;
+	}
+	cur->raw_off = (uint64_t)sql_get_int(cur->chunks, 0);
+	cur->next = 0;
+	return 1;
+}
+
+/* Where reading must begin so that the first line that begins at or after `from` is seen whole: 0, or the chunk that
+ * holds the byte before. */
+static int start_source(struct cursor *cur, struct err *err)
+{
+	int64_t before = MAX(cur->from, 1) - 1;
+	sql_reset(cur->chunks);
+	int r = sql_int(cur->chunks, 1, cur->source, err);
+	if (!r)
+		r = sql_int(cur->chunks, 2, before, err);
+	if (!r)
+		r = next_chunk(cur, err);
+	if (r <= 0)
+		return r;
+	buf_clear(&cur->carry);
+	cur->line_len = 0;
+	cur->line_off = cur->raw_off;
+	if (!cur->raw_off && !cur->from)
+		return 1;
+	/* skip to behind the first LF at or after the byte before */
+	size_t at = (uint64_t)before > cur->raw_off ? (size_t)((uint64_t)before - cur->raw_off) : 0;
+	for (;;) {
+		const char *lf = at < cur->raw.len ? memchr(cur->raw.ptr + at, '\n', cur->raw.len - at) : NULL;
+		if (lf) {
+			cur->next = (size_t)(lf + 1 - cur->raw.ptr);
+			cur->line_off = cur->raw_off + cur->next;
+			return 1;
+		}
+		at = 0;
+		r = next_chunk(cur, err);
+		if (r <= 0)
+			return r;
+	}
+}
+
+static int carry_add(struct cursor *cur, const char *p, size_t n, struct err *err)
+{
+	cur->line_len += n;
+	return buf_add(&cur->carry, p, MIN(n, RECORD_MAX_BYTES - cur->carry.len), err);
+}
+
+/* Ends a line whose bytes (without LF) are p[0..n), or carry plus those. A CR belongs to the LF that follows it. */
+static int end_line(struct cursor *cur, const char *p, size_t n, bool lf, struct err *err)
+{
+	if (cur->carry.len || cur->line_len) {
+		int r = carry_add(cur, p, n, err);
+		if (r)
+			return r;
+		cur->line = buf_text(&cur->carry);
+	} else {
+		cur->line = (struct text){p, MIN(n, RECORD_MAX_BYTES)};
+		cur->line_len = n;
+	}
+	if (lf && cur->line.len == cur->line_len && cur->line.len && cur->line.ptr[cur->line.len - 1] == '\r') {
+		cur->line.len--;
+		cur->line_len--;
+	}
+	return 1;
+}
+
+/* The next line of the source at hand: 1, or 0 at its end. */
+static int next_line(struct cursor *cur, struct err *err)
+{
+	buf_clear(&cur->carry);
+	cur->line_len = 0;
+	cur->line_off = cur->raw_off + cur->next;
+	for (;;) {
+		size_t left = cur->raw.len - cur->next;
+		const char *p = cur->raw.ptr + cur->next, *lf = left ? memchr(p, '\n', left) : NULL;
+		if (lf) {
+			cur->next += (size_t)(lf - p) + 1;
+			return end_line(cur, p, (size_t)(lf - p), true, err);
+		}
+		int r = left ? carry_add(cur, p, left, err) : 0;
+		cur->next = cur->raw.len;
+		if (!r)
+			r = next_chunk(cur, err);
+		if (r < 0)
+			return r;
+		if (!r)
+			return cur->line_len ? end_line(cur, "", 0, false, err) : 0;
+	}
+}
+
+static int records_next(sqlite3_vtab_cursor *base)
+{
+	struct cursor *cur = (struct cursor *)base;
+	struct err err = {0};
+	int r;
+	for (;;) {
+		r = cur->source ? next_line(cur, &err) : 0;
+		if (r < 0)
+			return fail(cur, &err);
+		if (r > 0 && (cur->at < 0 || cur->line_off == (uint64_t)cur->at))
+			return SQLITE_OK;
+		/* with an exact place only the first line of a source can be it */
+		do {
+			r = sql_step(cur->sources, &err);
+			if (r > 0) {
+				cur->source = sql_get_int(cur->sources, 0);
+				r = start_source(cur, &err);
+				if (!r)
+					continue;
+			} else if (!r) {
+				cur->eof = true;
+				return SQLITE_OK;
+			}
+			if (r < 0)
+				return fail(cur, &err);
+		} while (!r);
+	}
+}
+
+static int records_filter(sqlite3_vtab_cursor *base, int plan, const char *unused, int argc, sqlite3_value **argv)
+{
+	struct cursor *cur = (struct cursor *)base;
+	struct err err = {0};
+	int64_t source = TIME_UNKNOWN, v;
+	(void)unused, (void)argc;
+	sql_end(cur->sources);
+	sql_end(cur->chunks);
+	cur->sources = cur->chunks = NULL;
+	cur->source = 0;
+	cur->from = 0;
+	cur->at = -1;
+	cur->eof = false;
+	for (int k = 0; k < PLANS; k++) {
+		if (!(plan >> k & 1))
+			continue;
+		sqlite3_value *arg = *argv++;
+		if (sqlite3_value_type(arg) == SQLITE_NULL) {
+			cur->eof = true;
+			return SQLITE_OK;
+		}
+		if (1 << k == PLAN_SOURCE && sqlite3_value_type(arg) == SQLITE_INTEGER)
+			source = sqlite3_value_int64(arg);
+		else if (1 << k == PLAN_FROM && vtab_bound(arg, true, &v) && v > 0)
+			cur->from = v;
+		else if (1 << k == PLAN_AT && sqlite3_value_type(arg) == SQLITE_INTEGER &&
+			 sqlite3_value_int64(arg) >= 0)
+			cur->from = cur->at = sqlite3_value_int64(arg);
+	}
+	int r = sql_prepare(&cur->sources, cur->c,
+			    "SELECT source FROM source WHERE ?1 IS NULL OR source = ?1 ORDER BY source", &err);
+	if (!r)
+		r = sql_int(cur->sources, 1, source, &err);
+	if (!r)
+		r = sql_prepare(
+		    &cur->chunks, cur->c,
+		    "SELECT byte_off, byte_len, codec, data, sha256 FROM evidence_chunk WHERE source = ?1 AND byte_off "
+		    ">= "
+		    "coalesce((SELECT max(byte_off) FROM evidence_chunk WHERE source = ?1 AND byte_off <= ?2), 0) "
+		    "ORDER BY byte_off",
+		    &err);
+	return r ? fail(cur, &err) : records_next(base);
+}
+
+static int records_eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct cursor *)base)->eof;
+}
+
+static int records_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col)
+{
+	struct cursor *cur = (struct cursor *)base;
+	char ref[64];
+	switch (col) {
+	case COL_SOURCE: sqlite3_result_int64(out, cur->source); break;
+	case COL_OFF: sqlite3_result_int64(out, (sqlite3_int64)cur->line_off); break;
+	case COL_LEN: sqlite3_result_int64(out, (sqlite3_int64)cur->line_len); break;
+	case COL_REF:
+		ref_format((struct ref){cur->source, cur->line_off, cur->line_len}, ref, sizeof(ref));
+		sqlite3_result_text(out, ref, -1, SQLITE_TRANSIENT);
+		break;
+	default:
+		sqlite3_result_text64(out, cur->line.len ? cur->line.ptr : "", cur->line.len, SQLITE_TRANSIENT,
+				      SQLITE_UTF8);
+	}
+	return SQLITE_OK;
+}
+
+/* Source and place, mixed: unique for sources up to 1 TiB and 8 million of them. */
+static int records_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	struct cursor *cur = (struct cursor *)base;
+	*ret = (sqlite3_int64)((uint64_t)cur->source << 40 ^ cur->line_off);
+	return SQLITE_OK;
+}
+
+static const sqlite3_module records_module = {
+    .xConnect = records_connect,
+    .xBestIndex = records_best_index,
+    .xDisconnect = records_disconnect,
+    .xDestroy = records_disconnect,
+    .xOpen = records_open,
+    .xClose = records_close,
+    .xFilter = records_filter,
+    .xNext = records_next,
+    .xEof = records_eof,
+    .xColumn = records_column,
+    .xRowid = records_rowid,
+};
+
+int vtab_register_records(struct case_file *c, struct err *err)
+{
+	struct module *m = malloc(sizeof(*m));
+	if (!m)
+		return err_nomem(err);
+	m->c = c;
+	int rc = sqlite3_create_module_v2(c->db, "records", &records_module, m, free);
+	return rc == SQLITE_OK ? 0 : store_error(c, rc, err);
+}
