@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pagelog.c - format pagelog: what an instrumented allocator says of pages, one JSON object a line
+ *
+ * The hottest parser of all: one json_parse and one walk over the members of each record. A record is taken whole
+ * or not at all: a page list, token range or pool size that cannot be right makes the record unparsed, because half
+ * a record would show ownership that never was. When a key comes twice, the last one counts. Once a file has said
+ * that it is of a newer version, records without `v` are of that version too.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "pagetrail/parser.h"
+
+enum { RUNS_SMALL = 256, ID_TMP = 32 };
+
+struct state {
+	bool newer; /* the last `v` seen was above 1 */
+	struct page_run runs[RUNS_SMALL];
+};
+
+struct fields {
+	struct json_value v, ts, seq, worker, pool, op, rid, room, pages, tokens, page_size, pool_pages, peer;
+};
+
+static const char *const ops[] = {"boot", "reset", "alloc", "write", "recv", "send", "read", "share", "free", "zero"};
+
+static bool key_is(struct text key, const char *name, size_t len)
+{
+	return key.len == len && memcmp(key.ptr, name, len) == 0;
+}
+
+#define KEY(name, member)                          \
+	if (key_is(key, name, sizeof(name) - 1)) { \
+		f->member = v;                     \
+		return;                            \
+	}
+
+static void sort_member(struct fields *f, struct text key, struct json_value v)
+{
+	switch (key.len) {
+	case 1: KEY("v", v) break;
+	case 2:
+		KEY("ts", ts)
+		KEY("op", op)
+		break;
+	case 3:
+		KEY("seq", seq)
+		KEY("rid", rid)
+		break;
+	case 4:
+		KEY("pool", pool)
+		KEY("room", room)
+		KEY("peer", peer)
+		break;
+	case 5: KEY("pages", pages) break;
+	case 6:
+		KEY("worker", worker)
+		KEY("tokens", tokens)
+		break;
+	case 9: KEY("page_size", page_size) break;
+	case 10: KEY("pool_pages", pool_pages) break;
+	}
+}
+
+static bool given(struct json_value v)
+{
+	enum json_type t = json_type(v);
+
+	return t != JSON_NONE && t != JSON_NULL;
+}
+
+/* Seconds as a double carry microseconds and a little more: the nearest microsecond is what was written. */
+static bool stamp_double(double d, struct stamp *ret)
+{
+	if (!(d >= 0) || d >= 9.2e18)
+		return false;
+	if (d >= 1e15) {
+		*ret = (struct stamp){(int64_t)d, STAMP_ZONED, 1000};
+		return true;
+	}
+	if (d >= 9.2e9)
+		return false;
+	*ret = (struct stamp){(int64_t)llround(d * 1e6) * 1000, STAMP_ZONED, 1000};
+	return true;
+}
+
+static bool stamp_int(int64_t i, struct stamp *ret)
+{
+	if (i >= INT64_C(1000000000000000)) {
+		*ret = (struct stamp){i, STAMP_ZONED, 1};
+		return true;
+	}
+	if (i < 0 || i > INT64_MAX / NS_PER_S)
+		return false;
+	*ret = (struct stamp){i * NS_PER_S, STAMP_ZONED, NS_PER_S};
+	return true;
+}
+
+static bool stamp_text(struct text t, struct stamp *ret)
+{
+	size_t used;
+	int64_t i;
+
+	if (stamp_parse_iso(t, ret, &used))
+		return used == t.len;
+	if (text_int64(t, &i))
+		return stamp_int(i, ret);
+	if (!text_seconds_ns(t, &i) || i < 0)
+		return false;
+	*ret = (struct stamp){i, STAMP_ZONED, 1};
+	return true;
+}
+
+static bool read_ts(struct json_value v, struct stamp *ret)
+{
+	struct text t;
+	double d;
+	int64_t i;
+
+	switch (json_type(v)) {
+	case JSON_INT: return json_int64(v, &i) && stamp_int(i, ret);
+	case JSON_UINT: return json_int64(v, &i) && stamp_int(i, ret);
+	case JSON_DOUBLE: return json_double(v, &d) && stamp_double(d, ret);
+	case JSON_STRING: return json_string(v, &t) && stamp_text(t, ret);
+	default: return false;
+	}
+}
+
+static bool in_pool(int64_t first, int64_t count)
+{
+	return first >= 0 && count >= 0 && first <= POOL_MAX_PAGES && count <= POOL_MAX_PAGES - first;
+}
+
+static bool read_run(struct json_value v, int64_t *ret_first, int64_t *ret_count)
+{
+	struct json_value part[2];
+	struct json_iter it;
+	struct text key;
+	size_t n = 0;
+
+	switch (json_type(v)) {
+	case JSON_INT:
+	case JSON_UINT: *ret_count = 1; return json_int64(v, ret_first) && in_pool(*ret_first, 1);
+	case JSON_ARRAY: break;
+	default: return false;
+	}
+	it = json_iter(v);
+	while (n < 2 && json_next(&it, &key, &part[n]))
+		n++;
+	if (n != 2 || json_next(&it, &key, &part[0]))
+		return false;
+	return json_int64(part[0], ret_first) && json_int64(part[1], ret_count) && in_pool(*ret_first, *ret_count);
+}
+
+/* 0 done, 1 the list cannot be right, negative ERR_*. Neighbours that go on are joined; the order stays. */
+static int read_pages(struct parse *p, struct json_value v, struct page_run **ret, uint32_t *ret_n)
+{
+	struct state *s = p->state;
+	struct page_run *runs = s->runs;
+	uint32_t n = 0, cap = RUNS_SMALL;
+	int64_t first, count, total = 0;
+	struct json_iter it;
+	struct json_value e;
+	struct text key;
+
+	if (json_type(v) != JSON_ARRAY)
+		return 1;
+	it = json_iter(v);
+	while (json_next(&it, &key, &e)) {
+		if (!read_run(e, &first, &count))
+			return 1;
+		/* no pool has more pages than this, so no record can name more */
+		total += count;
+		if (total > POOL_MAX_PAGES)
+			return 1;
+		if (count == 0)
+			continue;
+		if (n && runs[n - 1].first + runs[n - 1].count == (uint64_t)first) {
+			runs[n - 1].count += (uint32_t)count;
+			continue;
+		}
+		if (n == PAGE_RUNS_MAX)
+			return 1;
+		if (n == cap) {
+			struct page_run *more = arena_array(&p->scratch, (size_t)cap * 4, sizeof(*more));
+
+			if (!more)
+				return err_nomem(p->err);
+			memcpy(more, runs, n * sizeof(*runs));
+			runs = more;
+			cap *= 4;
+		}
+		runs[n++] = (struct page_run){(uint32_t)first, (uint32_t)count};
+	}
+	*ret = runs;
+	*ret_n = n;
+	return 0;
+}
+
+static bool read_tokens(struct json_value v, int64_t *ret_from, int64_t *ret_to)
+{
+	struct json_value part[2];
+	struct json_iter it;
+	struct text key;
+	size_t n = 0;
+
+	if (json_type(v) != JSON_ARRAY)
+		return false;
+	it = json_iter(v);
+	while (n < 2 && json_next(&it, &key, &part[n]))
+		n++;
+	if (n != 2 || json_next(&it, &key, &part[0]))
+		return false;
+	return json_int64(part[0], ret_from) && json_int64(part[1], ret_to) && *ret_from >= 0 && *ret_to >= *ret_from &&
+	       *ret_to <= TOKENS_MAX;
+}
+
+static bool op_known(struct text op)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
+		if (text_is(op, ops[i]))
+			return true;
+	}
+	return false;
+}
+
+static int refuse(struct parse *p, const char *reason)
+{
+	p->reason = reason;
+	return RECORD_UNPARSED;
+}
+
+/* Is the record of version 1? A file says its version once. */
+static bool version_ok(struct state *s, struct json_value v)
+{
+	int64_t n;
+
+	if (given(v))
+		s->newer = !json_count(v, &n) || n != 1;
+	return !s->newer;
+}
+
+static bool bounded(struct json_value v, int64_t min, int64_t max, int64_t *ret)
+{
+	return json_count(v, ret) && *ret >= min && *ret <= max;
+}
+
+/* Ids and numbers beside the pages; NULL or the reason why not. */
+static const char *set_numbers(struct event *e, const struct fields *f)
+{
+	int64_t n, m;
+
+	if (given(f->seq)) {
+		if (!bounded(f->seq, 0, INT64_MAX, &n))
+			return "bad_seq";
+		event_int(e, PAGE_SEQ, n);
+	}
+	if (given(f->tokens)) {
+		if (!read_tokens(f->tokens, &n, &m))
+			return "bad_tokens";
+		event_int(e, PAGE_TOKEN_FROM, n);
+		event_int(e, PAGE_TOKEN_TO, m);
+	}
+	if (given(f->page_size)) {
+		if (!bounded(f->page_size, 1, TOKENS_MAX, &n))
+			return "bad_pool";
+		event_int(e, PAGE_SIZE, n);
+	}
+	if (given(f->pool_pages)) {
+		if (!bounded(f->pool_pages, 1, POOL_MAX_PAGES, &n))
+			return "bad_pool";
+		event_int(e, PAGE_POOL_PAGES, n);
+	}
+	return NULL;
+}
+
+static int take(struct parse *p, const struct fields *f)
+{
+	char rid_tmp[ID_TMP], room_tmp[ID_TMP];
+	struct text worker, op, pool, rid, room, peer;
+	struct page_run *runs = NULL;
+	const char *reason;
+	struct event *e;
+	struct stamp ts = STAMP_INIT;
+	uint32_t n = 0;
+	int r;
+
+	if (!version_ok(p->state, f->v))
+		return refuse(p, "version");
+	if (!given(f->ts))
+		return refuse(p, "no_ts");
+	if (!read_ts(f->ts, &ts))
+		return refuse(p, "bad_ts");
+	if (!json_string(f->worker, &worker) || worker.len == 0)
+		return refuse(p, "no_worker");
+	if (!json_string(f->op, &op) || op.len == 0)
+		return refuse(p, "no_op");
+	if (!op_known(op))
+		return refuse(p, "unknown_op");
+	if (given(f->pages)) {
+		r = read_pages(p, f->pages, &runs, &n);
+		if (r)
+			return r < 0 ? r : refuse(p, "bad_pages");
+	}
+
+	e = parse_begin(p, EVENT_PAGE, ts);
+	event_worker(e, worker);
+	event_text(e, PAGE_OP, op);
+	event_text(e, PAGE_POOL, json_string(f->pool, &pool) && pool.len ? pool : TEXT("kv"));
+	if (json_id(f->rid, rid_tmp, &rid))
+		event_text(e, PAGE_RID, rid);
+	if (json_id(f->room, room_tmp, &room))
+		event_text(e, PAGE_ROOM, room);
+	if (json_string(f->peer, &peer))
+		event_text(e, PAGE_PEER, peer);
+	reason = set_numbers(e, f);
+	if (reason)
+		return refuse(p, reason);
+	if (given(f->pages))
+		event_runs(e, runs, n);
+	r = parse_emit(p);
+	return r < 0 ? r : RECORD_PARSED;
+}
+
+static int record(struct parse *p, struct text record)
+{
+	struct fields f = {0};
+	struct json_value doc, v;
+	struct json_iter it;
+	struct text key, bare = record;
+	int r;
+
+	if (record.len == 0 || record.ptr[0] != '{') {
+		if (text_starts(record, "\xef\xbb\xbf"))
+			record = text_from(record, 3);
+		bare = text_trim(record);
+		if (bare.len == 0)
+			return RECORD_CONTEXT;
+		if (bare.ptr[0] != '{')
+			return refuse(p, "not_json");
+	}
+	r = json_parse(p->json, record, p->padded, &doc, NULL, p->err);
+	if (r < 0)
+		return r;
+	if (r > 0)
+		return refuse(p, text_trim(bare).ptr[text_trim(bare).len - 1] == '}' ? "json_syntax" : "torn");
+	if (!json_is_object(doc))
+		return refuse(p, "json_syntax");
+	it = json_iter(doc);
+	while (json_next(&it, &key, &v))
+		sort_member(&f, key, v);
+	return take(p, &f);
+}
+
+static enum bid bid(struct parse *p, struct text record)
+{
+	struct json_value doc;
+	struct text op, worker;
+
+	record = text_trim(record);
+	if (record.len == 0 || record.ptr[0] != '{' || text_find(record, "\"op\"", 0) == SIZE_MAX)
+		return BID_NO;
+	if (json_parse(p->json, record, false, &doc, NULL, p->err) != 0)
+		return BID_NO;
+	if (!json_string(json_get(doc, "op"), &op) || !json_string(json_get(doc, "worker"), &worker))
+		return BID_NO;
+	if (!given(json_get(doc, "ts")))
+		return BID_NO;
+	return op_known(op) ? BID_STRONG : BID_WEAK;
+}
+
+const struct parser parser_pagelog = {
+    .name = "pagelog",
+    .summary = "page log of an instrumented allocator (JSON lines)",
+    .checked = "page log version 1",
+    .emits = 1u << EVENT_PAGE,
+    .state_bytes = sizeof(struct state),
+    .bid = bid,
+    .record = record,
+};
