@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rng.c - xoshiro256** and the few distributions that the model needs
+ *
+ * Integers only: the same seed gives the same numbers on every machine, compiler and C library.
+ */
+#include "model.h"
+
+static uint64_t rotl(uint64_t x, int k)
+{
+	return x << k | x >> (64 - k);
+}
+
+void rng_seed(struct rng *r, uint64_t seed)
+{
+	/* splitmix64, as the authors of xoshiro advise: no seed gives the all-zero state */
+	for (int i = 0; i < 4; i++) {
+		uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+		z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+		z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+		r->s[i] = z ^ z >> 31;
+	}
+}
+
+uint64_t rng_next(struct rng *r)
+{
+	uint64_t *s = r->s, result = rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
+
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = rotl(s[3], 45);
+	return result;
+}
+
+uint64_t rng_below(struct rng *r, uint64_t n)
+{
+	uint64_t reject = (UINT64_MAX - n + 1) % n,
+		 x; /* 2^64 mod n: values below it would make some results likelier */
+
+	do
+		x = rng_next(r);
+	while (x < reject);
+	return x % n;
+}
+
+int64_t rng_range(struct rng *r, int64_t lo, int64_t hi)
+{
+	return hi <= lo ? lo : lo + (int64_t)rng_below(r, (uint64_t)(hi - lo) + 1);
+}
+
+bool rng_chance(struct rng *r, unsigned per_mille)
+{
+	return rng_below(r, 1000) < per_mille;
+}
+
+int64_t rng_exp(struct rng *r, int64_t mean)
+{
+	/* -1024 ln(1 - (i + 0.5) / 32): quantiles of the exponential distribution in the middle of 32 equal parts */
+	static const uint16_t quantile[32] = {16,   49,   83,   118,  154,  192,  230,  270,  311,  353, 397,
+					      442,  490,  538,  589,  642,  698,  755,  816,  880,  947, 1018,
+					      1092, 1172, 1258, 1350, 1449, 1559, 1680, 1815, 1968, 2400};
+	int64_t q = quantile[rng_below(r, 32)];
+
+	q += (int64_t)rng_below(r, 33) - 16; /* no lumps */
+	return mean / 1024 * q + mean % 1024 * q / 1024;
+}
+
+size_t rng_pick(struct rng *r, const uint32_t *weights, size_t n)
+{
+	uint64_t sum = 0, x;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		sum += weights[i];
+	x = rng_below(r, sum);
+	for (i = 0; i + 1 < n && x >= weights[i]; i++)
+		x -= weights[i];
+	return i;
+}
+
+void rng_hex(struct rng *r, char *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = "0123456789abcdef"[rng_below(r, 16)];
+	out[n] = 0;
+}
+
+void rng_alnum(struct rng *r, char *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[rng_below(r, 62)];
+	out[n] = 0;
+}
