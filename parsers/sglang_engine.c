@@ -347,10 +347,17 @@ static int engine_unlisted(struct parse *p, struct text message, struct text roo
 /* Why no pattern took a message that begins as one does; NULL when it begins as none. */
 static const char *half_known(struct text message)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
-		struct text starts = text_of(patterns[i].starts);
+	static const char *const openings[] = {
+	    "Prefill bootstrap failed for request", "Prefill transfer failed for request",
+	    "Decode handshake failed for request",  "Decode transfer failed for request",
+	    "KV cache pool is full. Retract",       "Decode out of memory happened",
+	};
 
-		if (starts.len >= 12 && text_starts(message, patterns[i].starts))
+	for (size_t i = 0; i < ARRAY_SIZE(patterns) + ARRAY_SIZE(openings); i++) {
+		size_t o = i - ARRAY_SIZE(patterns);
+		struct text starts = text_of(i < ARRAY_SIZE(patterns) ? patterns[i].starts : openings[o]);
+
+		if (starts.len >= 12 && message.len >= starts.len && memcmp(starts.ptr, message.ptr, starts.len) == 0)
 			return "shape";
 		if (message.len >= 6 && starts.len > message.len && memcmp(starts.ptr, message.ptr, message.len) == 0)
 			return "torn";
@@ -456,7 +463,7 @@ static int bare_message(struct parse *p, struct engine *s)
 	strip_prefixes(&s->line, false);
 	message = s->line.message;
 	if (s->line.exported || !s->enveloped || uvicorn || text_starts(message, "Finish: obj=") ||
-	    text_starts(message, "Receive: obj="))
+	    text_starts(message, "Receive: obj=") || text_starts(before, "[gpu_id="))
 		r = engine_message(p, message);
 	else if (half_known(message))
 		p->reason = "no_envelope";
@@ -492,8 +499,6 @@ static int bare_rest(struct parse *p, struct engine *s)
 
 static const char *bare_reason(struct engine *s, struct text t)
 {
-	if (is_dots(t))
-		return "elided";
 	if (holds(t, "bootstrap_room=") || holds(t, "rid='") || holds(t, "token usage:") || holds(t, "input_len="))
 		return "torn";
 	return s->follow == FOLLOW_NOTHING ? "cut_head" : "foreign";
@@ -531,7 +536,9 @@ static int engine_bare(struct parse *p, struct engine *s)
 								       : FOLLOW_RECORD;
 		return r;
 	}
-	if (!p->reason && (is_chatter(t) || (is_dots(t) && t.len != 3 && t.len != 4))) {
+	if (!p->reason && is_dots(t) && (t.len == 3 || t.len == 4))
+		p->reason = "elided"; /* whoever published the log left something out */
+	if (!p->reason && (is_chatter(t) || is_dots(t))) {
 		s->follow = t.len < 4096 && odd_quotes(t) ? FOLLOW_TAIL : FOLLOW_RECORD;
 		return RECORD_CONTEXT;
 	}

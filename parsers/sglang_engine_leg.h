@@ -56,7 +56,6 @@ static int leg_limit(struct parse *p, struct text message, struct text n, struct
 	event_count(e, LEG_INPUT, n);
 	event_text(e, LEG_INPUT_FLAG, at_least ? TEXT("at_least") : TEXT("exact"));
 	event_count(e, LEG_LIMIT, limit);
-	leg_room(e, py_field(message, "bootstrap_room"));
 	event_text(e, LEG_MESSAGE, message);
 	return engine_emit(p);
 }
@@ -140,9 +139,10 @@ static int take_aborted(struct parse *p, const struct match *m, struct text mess
 	(void)m;
 	if (is_health(rid))
 		return RECORD_CONTEXT;
+	if (rid.len == 0 && holds(message, "rid="))
+		return engine_torn(p);
 	e = leg_begin(p, "aborted");
 	event_text(e, LEG_RID, rid);
-	leg_room(e, py_field(message, "bootstrap_room"));
 	event_text(e, LEG_MESSAGE, message);
 	return engine_emit(p);
 }
@@ -257,7 +257,8 @@ static int take_time_stats(struct parse *p, const struct match *m, struct text m
 	type = py_field(head, "type");
 	if (type.len == 0)
 		return engine_torn(p);
-	fields = find_last(rid, ", bootstrap_room=");
+	/* without disaggregation there is no room: what looks like one belongs to the client's id */
+	fields = type.ptr[0] == 'u' || type.ptr[0] == 'U' ? SIZE_MAX : find_last(rid, ", bootstrap_room=");
 	if (is_health(rid))
 		return RECORD_CONTEXT;
 	e = leg_begin(p, "finished");

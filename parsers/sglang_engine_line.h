@@ -322,6 +322,22 @@ static struct text unpaint(struct arena *scratch, struct text t)
 	return (struct text){out, n};
 }
 
+/* INFO 2026-09-14 03:12:44 message, ERROR: [2026-09-14 03:12:44 TP0] message */
+static void level_first(struct text t, struct line *line)
+{
+	size_t used;
+
+	t = skip_blanks(t);
+	if (line_bracket(t, line)) {
+		strip_prefixes(line, false);
+	} else if (t.len > 20 && is_digit(t.ptr[0]) && stamp_parse_iso(t, &line->ts, &used) && used < t.len &&
+		   t.ptr[used] == ' ') {
+		line->style = STYLE_CUSTOM;
+		line->message = skip_blanks(text_from(t, used));
+		strip_prefixes(line, true);
+	}
+}
+
 /* Takes a whole record apart. `t` has no terminal colours any more. */
 static struct line line_read(struct text t)
 {
@@ -344,9 +360,11 @@ static struct line line_read(struct text t)
 		line.style = STYLE_CUSTOM;
 		line.message = skip_blanks(text_from(body, used));
 		strip_prefixes(&line, true);
-	} else {
-		line.ts = STAMP_INIT;
+	} else if ((used = level_length(body)) > 0) {
+		level_first(text_from(body, used + 1), &line);
 	}
+	if (line.style == STYLE_BARE)
+		line.ts = STAMP_INIT;
 	if (line.exported)
 		line.ts = outer;
 	return line;
@@ -362,8 +380,11 @@ static size_t line_cut(struct text t)
 	at += paint_length(text_from(t, at));
 	at += export_length(text_from(t, at), &outer);
 	at += paint_length(text_from(t, at));
+	if (level_length(text_from(t, at)))
+		at += level_length(text_from(t, at)) + 1;
+	at += paint_length(text_from(t, at));
 	head = unquoted(t);
-	while (++at < head.len) {
+	for (at++; at < head.len; at++) {
 		const char *hit = memchr(t.ptr + at, '[', head.len - at);
 		struct line line = {.ts = STAMP_INIT};
 
