@@ -62,7 +62,8 @@ static int lock_writer(struct case_file *c, const char *path, int flags, struct 
 	return 0;
 }
 
-static int configure(struct case_file *c, struct err *err)
+/* first: a statement that must come before anything is read. */
+static int configure(struct case_file *c, const char *first, struct err *err)
 {
 	sqlite3 *db = c->db;
 	sqlite3_extended_result_codes(db, 1);
@@ -76,10 +77,12 @@ static int configure(struct case_file *c, struct err *err)
 	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, (int)(2 * CHUNK_MAX_DECODED_BYTES));
 	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 	/* keys are checked by verify: enforcing them on every delete of a rebuild would cost a scan each */
-	return sql_exec(c, "PRAGMA foreign_keys=OFF; PRAGMA cache_size=-8192; PRAGMA cell_size_check=ON", err);
+	int r = sql_exec(c, first, err);
+	return r ? r : sql_exec(c, "PRAGMA foreign_keys=OFF; PRAGMA cache_size=-8192; PRAGMA cell_size_check=ON", err);
 }
 
-static int open_db(struct case_file *c, const char *name, int flags, const char *vfs, struct err *err)
+static int open_db(struct case_file *c, const char *name, int flags, const char *vfs, const char *first,
+		   struct err *err)
 {
 	sqlite3_close(c->db);
 	c->db = NULL;
@@ -88,7 +91,7 @@ static int open_db(struct case_file *c, const char *name, int flags, const char 
 		return err_nomem(err);
 	if (rc != SQLITE_OK)
 		return store_error(c, rc, err);
-	return configure(c, err);
+	return configure(c, first, err);
 }
 
 static int read_pragma(struct case_file *c, const char *pragma, int64_t *ret, struct err *err)
@@ -158,14 +161,12 @@ static int open_unwritable(struct case_file *c, struct err *err)
 	sqlite3_free(wal);
 	int r;
 	if (has_wal) {
-		r = open_db(c, c->path, SQLITE_OPEN_READONLY, "unix-none", err);
-		if (!r)
-			r = sql_exec(c, "PRAGMA locking_mode=EXCLUSIVE", err);
+		r = open_db(c, c->path, SQLITE_OPEN_READONLY, "unix-none", "PRAGMA locking_mode=EXCLUSIVE", err);
 	} else {
 		char *uri = immutable_uri(c->path);
 		if (!uri)
 			return err_nomem(err);
-		r = open_db(c, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, err);
+		r = open_db(c, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, "", err);
 		free(uri);
 	}
 	if (!r)
@@ -176,7 +177,7 @@ static int open_unwritable(struct case_file *c, struct err *err)
 static int open_read(struct case_file *c, struct err *err)
 {
 	struct err first = {0};
-	int r = open_db(c, c->path, SQLITE_OPEN_READONLY, NULL, &first);
+	int r = open_db(c, c->path, SQLITE_OPEN_READONLY, NULL, "", &first);
 	if (!r)
 		r = check_header(c, &first);
 	if (r == ERR_IO || (r == ERR_STORE && (sqlite3_errcode(c->db) & 0xff) == SQLITE_READONLY)) {
@@ -213,7 +214,7 @@ static int open_write(struct case_file *c, struct err *err)
 {
 	int r = lock_writer(c, c->path, c->mode == CASE_CREATE ? O_CREAT | O_EXCL : 0, err);
 	if (!r)
-		r = open_db(c, c->path, SQLITE_OPEN_READWRITE, NULL, err);
+		r = open_db(c, c->path, SQLITE_OPEN_READWRITE, NULL, "", err);
 	if (!r && c->mode == CASE_CREATE)
 		r = make_schema(c, err);
 	else if (!r)
