@@ -166,11 +166,11 @@ static int64_t rule_offset(const struct zone *z, int64_t utc_s)
 
 	if (!z->has_dst)
 		return z->std_s;
+	/* rules speak of years that 64 bits of nanoseconds can count, and turn_in_year() needs the next one too */
+	if (utc_s < 14 * DAY_S || utc_s > INT64_C(9151488000)) /* 2260 */
+		return z->std_s;
 	stamp_format((utc_s + z->std_s) * NS_PER_S, text, sizeof(text));
 	year = atoi(text);
-	/* rules speak of years that we can count: the arithmetic of turn_in_year() needs the next one too */
-	if (year < 1970 || year > 2260)
-		return z->std_s;
 	from = turn_in_year(&z->dst_from, year) - z->std_s;
 	to = turn_in_year(&z->dst_to, year) - z->dst_s;
 	if (from < to)
