@@ -5,7 +5,9 @@
  * the next json_parse() on the same parser. Numbers keep their integer value (no doubles for ids): int64 and
  * uint64 are told apart. Nesting is limited by JSON_DEPTH_MAX.
  * Foreign JSON that is not quite JSON: when the document fails for invalid UTF-8 or lone surrogate escapes it
- * is parsed once more with those replaced by U+FFFD; json_repaired() then says so.
+ * is parsed once more with those replaced by U+FFFD; NaN, Infinity and numbers beyond a double become null, integers
+ * beyond 64 bits become strings of their digits; json_repaired() then says so. A byte order mark is skipped. Of two
+ * members with one name json_get() gives the first.
  */
 #pragma once
 

@@ -92,10 +92,11 @@ struct parse {
 
 /* --- building events (implemented in base/parse.c) --- */
 
-/* Starts an event of `kind` for the record at hand; returns &p->row, cleared. */
+/* Starts an event of `kind` for the record at hand; returns &p->row, cleared. Without a time it has p->fallback. */
 struct event *parse_begin(struct parse *p, enum event_kind kind, struct stamp ts);
-/* Set a column. Texts are borrowed until parse_emit(); empty texts are left unknown; names are cut at
- * NAME_MAX_BYTES (MESSAGE_MAX_BYTES for "message" columns). Impossible column types are a bug (assert). */
+/* Set a column. Texts are borrowed until parse_emit(); empty texts are left unknown; parse_emit() cuts names at
+ * NAME_MAX_BYTES, ending them in "…" and a hash of the whole so that different names stay different, and "message"
+ * columns at MESSAGE_MAX_BYTES, ending in "…". Impossible column types are a bug (assert). */
 void event_int(struct event *e, unsigned column, int64_t v);
 void event_text(struct event *e, unsigned column, struct text t);
 void event_flag(struct event *e, unsigned column, bool v);
@@ -114,7 +115,9 @@ int parse_delegate(struct parse *p, struct text record) MUST_CHECK;
  * for a pattern without take), RECORD_UNPARSED when none matched, or ERR_*. */
 int parse_patterns(struct parse *p, struct text message) MUST_CHECK;
 
-/* parse_open() makes a struct parse ready (compiles patterns, allocates state); parse_close() frees it. */
+/* parse_open() makes a struct parse ready (compiles patterns, allocates state); parse_close() frees it. sink, sink_ctx
+ * and delegate are left as they are: zero the struct, then set them before or after. parser->close() runs only for
+ * formats with state, also when open() failed: it must bear zeroed state. */
 int parse_open(struct parse *p, const struct parser *parser, struct err *err) MUST_CHECK;
 void parse_close(struct parse *p); /* accepts a zeroed one */
 
