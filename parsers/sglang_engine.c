@@ -408,11 +408,8 @@ static void engine_date(struct parse *p, struct engine *s)
 	const int64_t day = 86400 * NS_PER_S, half = day / 2;
 	int64_t time = s->line.ts.ns, ns;
 
-	if (p->fallback.quality == STAMP_ZONED) {
-		s->line.ts = p->fallback;
-		return;
-	}
-	if (p->fallback.quality == STAMP_NAIVE && p->fallback.ns > 0 && p->fallback.ns < INT64_MAX - 2 * day) {
+	if ((p->fallback.quality == STAMP_NAIVE || p->fallback.quality == STAMP_INTERPOLATED) &&
+	    p->fallback.ns > 366 * day && p->fallback.ns < INT64_MAX - 2 * day) {
 		ns = p->fallback.ns / day * day + time;
 		ns += ns - p->fallback.ns > half ? -day : p->fallback.ns - ns > half ? day : 0;
 		s->line.ts = (struct stamp){ns, STAMP_NAIVE, NS_PER_S};
@@ -434,7 +431,10 @@ static int engine_enveloped(struct parse *p, struct engine *s)
 	int r;
 
 	s->enveloped = true;
-	if (s->line.style == STYLE_TIME_ONLY && !s->line.exported)
+	/* a wrapper's time has a zone, the engine's has none */
+	if (p->fallback.quality == STAMP_ZONED && s->line.ts.quality != STAMP_ZONED)
+		s->line.ts = p->fallback;
+	else if (s->line.style == STYLE_TIME_ONLY && !s->line.exported)
 		engine_date(p, s);
 	s->last = s->line.ts;
 	if (message.len > 0 && message.ptr[0] == '{')
