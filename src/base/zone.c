@@ -404,3 +404,20 @@ int64_t zone_to_utc(const struct zone *z, int64_t local_ns)
 		return local_ns;
 	return ns;
 }
+
+char *zone_format(const struct zone *z, int64_t ns, char *buf, size_t size)
+{
+	char utc[40];
+	int64_t local = ns;
+
+	/* the offset depends on the local time that is looked for: twice is enough, offsets change by hours */
+	for (int i = 0; i < 2; i++)
+		local = ns + (local - zone_to_utc(z, local));
+	int64_t offset_min = (local - ns) / (60 * NS_PER_S);
+	stamp_format(local, utc, sizeof(utc));
+	size_t n = strlen(utc);
+	snprintf(buf, size, "%.*s%c%02d:%02d", n ? (int)n - 1 : 0, utc, offset_min < 0 ? '-' : '+',
+		 (int)(offset_min < 0 ? -offset_min : offset_min) / 60,
+		 (int)(offset_min < 0 ? -offset_min : offset_min) % 60);
+	return buf;
+}

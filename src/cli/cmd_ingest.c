@@ -130,14 +130,13 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	return 0;
 }
 
-static int read_paths(struct case_file *c, const struct ingest_options *o, const struct args *args, struct err *err)
+static void on_warning(void *ctx, struct text what)
 {
-	for (int i = 1; i < args->n; i++) {
-		int rc = ingest_path(c, o, args->at[i], err);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	struct run *run = ctx;
+	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
+	progress_close(&run->progress);
+	if (!text_visible(what, CELL_MAX_BYTES, &b, NULL))
+		fprintf(stderr, "pagetrail: note: %s\n", b.ptr);
 }
 
 /* Opens the case, or makes it; but not for paths none of which is there. */
@@ -216,8 +215,9 @@ static int run(int argc, char **argv, struct err *err)
 	progress_open(&run.progress, progress);
 	o.on_source = on_source;
 	o.on_progress = on_progress;
+	o.on_warning = on_warning;
 	o.ctx = &run;
-	rc = read_paths(c, &o, &args, err);
+	rc = args.n > 1 ? ingest_paths(c, &o, (const char *const *)args.at + 1, (size_t)args.n - 1, err) : 0;
 	progress_close(&run.progress);
 	if (!rc && !o.plan)
 		rc = finish(c, &run, err);

@@ -326,6 +326,30 @@ static void test_zones_like_libc(void **state)
 	tzset();
 }
 
+static void test_zone_format(void **state)
+{
+	static const struct {
+		const char *zone, *utc, *local;
+	} cases[] = {
+	    {"+08:00", "2026-09-14T03:12:44.250Z", "2026-09-14T11:12:44.250+08:00"},
+	    {"-03:30", "2026-01-01T01:00:00Z", "2025-12-31T21:30:00-03:30"},
+	    {"Europe/Berlin", "2026-07-01T12:00:00Z", "2026-07-01T14:00:00+02:00"},
+	    {"Europe/Berlin", "2026-10-25T00:59:59Z", "2026-10-25T02:59:59+02:00"},
+	    {"Europe/Berlin", "2026-10-25T02:30:00Z", "2026-10-25T03:30:00+01:00"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct zone *z = NULL;
+		struct stamp s;
+		size_t used;
+		char buf[64];
+		assert_int_equal(zone_open(&z, text_of(cases[i].zone), NULL), 0);
+		assert_true(stamp_parse_iso(text_of(cases[i].utc), &s, &used));
+		assert_string_equal(zone_format(z, s.ns, buf, sizeof(buf)), cases[i].local);
+		zone_close(z);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +357,7 @@ int main(void)
 	    cmocka_unit_test(test_epoch),       cmocka_unit_test(test_format),
 	    cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_fixed_zones),
 	    cmocka_unit_test(test_named_zones), cmocka_unit_test(test_zones_like_libc),
+	    cmocka_unit_test(test_zone_format),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

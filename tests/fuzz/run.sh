@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh [SECONDS] - libFuzzer over every target, SECONDS each (default 60); findings stay in build-fuzz/
+set -eu
+seconds=${1:-60}
+build=build-fuzz
+if [ ! -f "$build/build.ninja" ]; then
+	CC=clang CXX=clang++ meson setup "$build" -Db_sanitize=address,undefined -Db_lundef=false \
+		-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link
+fi
+ninja -C "$build"
+for target in parser column text; do
+	corpus=$build/corpus-$target
+	mkdir -p "$corpus"
+	if [ "$target" = parser ]; then # the samples are the seeds; the first byte chooses the format
+		for f in tests/parsers/*/*.log; do
+			{ printf '\001'; head -c 65536 "$f"; } > "$corpus/$(echo "$f" | tr / _)"
+		done
+	fi
+	echo "== $target, $seconds s"
+	"$build/tests/fuzz-$target" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=65536 \
+		-artifact_prefix="$build/$target-" -print_final_stats=1 "$corpus" 2>&1 | tail -n 4
+done
