@@ -15,6 +15,7 @@ struct event_scan {
 	enum event_kind kind;
 	uint32_t mask;
 	int64_t chunk;
+	bool ended;
 	struct event_batch *batch;
 };
 
@@ -64,7 +65,8 @@ int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_
 {
 	event_batch_free(s->batch);
 	s->batch = NULL;
-	int r = sql_step(s->sql, err);
+	int r = s->ended ? 0 : sql_step(s->sql, err);
+	s->ended = r <= 0;
 	if (r <= 0)
 		return r;
 	s->chunk = sql_get_int(s->sql, 0);

@@ -36,6 +36,7 @@ struct cursor {
 	struct buf carry; /* a line that began in chunks before */
 	uint64_t line_off, line_len;
 	struct text line;
+	bool ended; /* the source has no more chunks */
 	bool eof;
 };
 
@@ -133,7 +134,8 @@ static int fail(struct cursor *cur, const struct err *err)
 /* 1 the next chunk is in raw, 0 the source has no more. */
 static int next_chunk(struct cursor *cur, struct err *err)
 {
-	int r = sql_step(cur->chunks, err);
+	int r = cur->ended ? 0 : sql_step(cur->chunks, err);
+	cur->ended = r <= 0;
 	if (r <= 0)
 		return r;
 	r = evidence_decode(sql_get_int(cur->chunks, 2), sql_get_int(cur->chunks, 1), sql_get_text(cur->chunks, 3),
@@ -153,6 +155,7 @@ static int start_source(struct cursor *cur, struct err *err)
 {
 	int64_t before = MAX(cur->from, 1) - 1;
 	sql_reset(cur->chunks);
+	cur->ended = false;
 	int r = sql_int(cur->chunks, 1, cur->source, err);
 	if (!r)
 		r = sql_int(cur->chunks, 2, before, err);
