@@ -27,6 +27,7 @@ struct state {
 	struct json *inner; /* for a body, while p->json holds the record */
 	bool begun;         /* a record has been seen: what has no head goes on with it */
 	bool dumping;       /* the last record was of a level that dumps bodies */
+	bool json;          /* records are JSON objects, each on its one line */
 };
 
 static int refuse(struct parse *p, const char *reason)
@@ -603,7 +604,7 @@ static int headless(struct parse *p, struct state *s, struct text record)
 		r = parse_delegate(p, record);
 	if (r != RECORD_UNPARSED)
 		return r;
-	if (s->begun)
+	if (s->begun && !s->json)
 		return RECORD_CONTINUES;
 	return text_trim(record).len ? refuse(p, "no_head") : RECORD_CONTEXT;
 }
@@ -619,11 +620,16 @@ static int record(struct parse *p, struct text record)
 		r = read_json(p, &s->line, t, p->padded && t.ptr == record.ptr);
 		if (r < -1)
 			return r + 100;
-		if (r > 0)
+		if (r > 0) {
+			s->json = true;
 			return take(p, s);
-		if (s->begun)
+		}
+		if (s->begun && !s->json)
 			return headless(p, s, record);
-		return refuse(p, r < 0 ? "json_syntax" : "not_router");
+		if (r < 0)
+			return refuse(p, text_trim(t).ptr[text_trim(t).len - 1] == '}' ? "json_syntax" : "torn");
+		r = parse_delegate(p, record);
+		return r == RECORD_UNPARSED ? refuse(p, "not_router") : r;
 	}
 	r = read_text(p, &s->line, t);
 	if (r > 0)
