@@ -21,7 +21,7 @@ void decode_next(struct model *m, int w)
 		prefill_next(m, w);
 		return;
 	}
-	while (!queue_empty(&k->waiting) && !m->rc) {
+	while (!waiting_empty(&k->waiting) && !m->rc) {
 		uint32_t i = k->waiting.at[k->waiting.head], need, more;
 		struct attempt *a = &m->attempts[i];
 
@@ -132,8 +132,8 @@ void decode_step(struct model *m, uint32_t i)
 	/* tokens until the next page is needed, 20 to 35 ms each */
 	n = PAGE_TOKENS - (a->len + a->out - 1) % PAGE_TOKENS;
 	n = MIN(n, r->out - a->out);
-	schedule(m, m->now_us + n * (rng_range(&m->rng, 20000, 35000) + 300 * m->worker[a->decode].running), EV_STEP,
-		 i);
+	model_schedule(m, m->now_us + n * (rng_range(&m->rng, 20000, 35000) + 300 * m->worker[a->decode].running),
+		       EV_STEP, i);
 }
 
 /* The end of the leg, whatever ended it. */

@@ -28,7 +28,7 @@ void say(struct model *m, int w, int64_t at_us, int rank, const char *fmt, ...)
 	us_plain(at_us, at);
 	va_start(ap, fmt);
 	if (!m->rc)
-		fail(m, buf_vprintf(&line, m->err, fmt, ap));
+		model_fail(m, buf_vprintf(&line, m->err, fmt, ap));
 	va_end(ap);
 	lines_begin(m, l, at_us);
 	if (rank < 0)

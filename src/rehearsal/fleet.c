@@ -111,7 +111,7 @@ static void plan_late_write(struct model *m)
 	for (int w = 0; w < m->n_workers; w++) {
 		m->worker[w].page_log = true;
 		if (m->worker[w].role == ROLE_DECODE)
-			m->worker[w].pool_tokens = 196608;
+			m->worker[w].pool_tokens = 98304;
 	}
 }
 
@@ -167,7 +167,7 @@ void worker_boot(struct model *m, int w)
 {
 	struct worker *k = &m->worker[w];
 
-	if (!grow(m, &m->boots, m->n_boots, &m->boots_cap, sizeof(*m->boots)))
+	if (!model_grow(m, &m->boots, m->n_boots, &m->boots_cap, sizeof(*m->boots)))
 		return;
 	k->boot = m->n_boots++;
 	m->boots[k->boot] = (struct boot){.worker = w,
@@ -185,7 +185,7 @@ void worker_boot(struct model *m, int w)
 	/* the launch test of a worker fills its whole pool once: it looks at status codes and speed */
 	if (k->role == ROLE_DECODE) {
 		k->launch_left = 2 + (unsigned)(k->pool_tokens / 110000);
-		schedule(m, m->now_us + 20 * US_PER_S, EV_LAUNCH, (uint32_t)w);
+		model_schedule(m, m->now_us + 20 * US_PER_S, EV_LAUNCH, (uint32_t)w);
 	}
 }
 
@@ -198,7 +198,7 @@ static void worker_stop(struct model *m, int w)
 	k->up = false;
 	m->boots[k->boot].ended_us = m->now_us;
 	say_stop(m, w);
-	schedule(m, m->now_us + rng_range(&m->rng, 120, 300) * US_PER_S, EV_BOOT, (uint32_t)w);
+	model_schedule(m, m->now_us + rng_range(&m->rng, 120, 300) * US_PER_S, EV_BOOT, (uint32_t)w);
 }
 
 void worker_drain(struct model *m, int w)

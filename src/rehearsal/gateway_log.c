@@ -26,7 +26,7 @@ static void router_line(struct model *m, int64_t at_us, const char *level, const
 	lines_put(m, l, "%s: ", target);
 	va_start(ap, fmt);
 	if (!m->rc)
-		fail(m, buf_vprintf(&l->text, m->err, fmt, ap));
+		model_fail(m, buf_vprintf(&l->text, m->err, fmt, ap));
 	va_end(ap);
 	lines_end(m, l);
 }

@@ -13,13 +13,13 @@
 /* A rehearsal of the default size stays far below; a larger one is refused rather than swapped. */
 #define FILE_MAX_BYTES (1024 * MIB)
 
-void fail(struct model *m, int rc)
+void model_fail(struct model *m, int rc)
 {
 	if (!m->rc)
 		m->rc = rc;
 }
 
-bool grow(struct model *m, void *array, size_t n, size_t *cap, size_t size)
+bool model_grow(struct model *m, void *array, size_t n, size_t *cap, size_t size)
 {
 	void **p = array, *q;
 	size_t want;
@@ -30,7 +30,7 @@ bool grow(struct model *m, void *array, size_t n, size_t *cap, size_t size)
 		return true;
 	want = *cap ? *cap * 2 : 64;
 	if (want > SIZE_MAX / 2 / size || !(q = realloc(*p, want * size))) {
-		fail(m, err_nomem(m->err));
+		model_fail(m, err_nomem(m->err));
 		return false;
 	}
 	*p = q;
@@ -42,7 +42,7 @@ void lines_begin(struct model *m, struct lines *l, int64_t at_us)
 {
 	if (!l->text.max)
 		l->text = BUF_INIT(FILE_MAX_BYTES);
-	if (!grow(m, &l->at, l->n, &l->cap, sizeof(*l->at)))
+	if (!model_grow(m, &l->at, l->n, &l->cap, sizeof(*l->at)))
 		return;
 	l->at[l->n++] = (struct line){at_us, l->text.len, 0};
 }
@@ -54,7 +54,7 @@ void lines_put(struct model *m, struct lines *l, const char *fmt, ...)
 	if (m->rc)
 		return;
 	va_start(ap, fmt);
-	fail(m, buf_vprintf(&l->text, m->err, fmt, ap));
+	model_fail(m, buf_vprintf(&l->text, m->err, fmt, ap));
 	va_end(ap);
 }
 
@@ -62,7 +62,7 @@ void lines_end(struct model *m, struct lines *l)
 {
 	if (m->rc)
 		return;
-	fail(m, buf_add_char(&l->text, '\n', m->err));
+	model_fail(m, buf_add_char(&l->text, '\n', m->err));
 	l->at[l->n - 1].len = l->text.len - l->at[l->n - 1].off;
 }
 
@@ -75,7 +75,7 @@ static int line_cmp(const void *pa, const void *pb)
 	return a->off < b->off ? -1 : a->off > b->off;
 }
 
-void file_write(struct model *m, const char *path, struct text bytes)
+void lines_file(struct model *m, const char *path, struct text bytes)
 {
 	char full[4096];
 	int fd, n = snprintf(full, sizeof(full), "%s/%s", m->options->dir, path);
@@ -83,7 +83,7 @@ void file_write(struct model *m, const char *path, struct text bytes)
 	if (m->rc)
 		return;
 	if (n < 0 || (size_t)n >= sizeof(full)) {
-		fail(m, err_set(m->err, ERR_USAGE, "the folder's name is too long"));
+		model_fail(m, err_set(m->err, ERR_USAGE, "the folder's name is too long"));
 		return;
 	}
 	fd = open(full, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -95,11 +95,11 @@ void file_write(struct model *m, const char *path, struct text bytes)
 		bytes = text_from(bytes, (size_t)done);
 	}
 	if (fd < 0 || bytes.len) {
-		fail(m, err_set_errno(m->err, ERR_IO, "cannot write"));
+		model_fail(m, err_set_errno(m->err, ERR_IO, "cannot write"));
 		err_where(m->err, "%s", full);
 	}
 	if (fd >= 0 && close(fd) && !m->rc) {
-		fail(m, err_set_errno(m->err, ERR_IO, "cannot write"));
+		model_fail(m, err_set_errno(m->err, ERR_IO, "cannot write"));
 		err_where(m->err, "%s", full);
 	}
 }
@@ -110,10 +110,10 @@ void lines_write(struct model *m, struct lines *l, const char *path)
 
 	if (!m->rc && l->n) {
 		qsort(l->at, l->n, sizeof(*l->at), line_cmp);
-		fail(m, buf_reserve(&sorted, l->text.len, m->err));
+		model_fail(m, buf_reserve(&sorted, l->text.len, m->err));
 		for (size_t i = 0; i < l->n && !m->rc; i++)
-			fail(m, buf_add(&sorted, l->text.ptr + l->at[i].off, l->at[i].len, m->err));
-		file_write(m, path, buf_text(&sorted));
+			model_fail(m, buf_add(&sorted, l->text.ptr + l->at[i].off, l->at[i].len, m->err));
+		lines_file(m, path, buf_text(&sorted));
 	}
 	buf_done(&sorted);
 	lines_done(l);

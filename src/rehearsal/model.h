@@ -52,7 +52,7 @@ void lines_put(struct model *m, struct lines *l, const char *fmt, ...) PRINTF_LI
 void lines_end(struct model *m, struct lines *l);
 void lines_write(struct model *m, struct lines *l, const char *path); /* path below the folder; also empties l */
 void lines_done(struct lines *l);
-void file_write(struct model *m, const char *path, struct text bytes);
+void lines_file(struct model *m, const char *path, struct text bytes);
 void us_plain(int64_t us, char out[20]);  /* 2026-08-27 03:12:44 */
 void us_iso_ms(int64_t us, char out[32]); /* 2026-08-27T03:12:44.310Z */
 
@@ -253,8 +253,8 @@ struct model {
 };
 
 /* Grows *array to hold one more element; false (and rc set) when that fails. */
-bool grow(struct model *m, void *array, size_t n, size_t *cap, size_t size);
-void fail(struct model *m, int rc);
+bool model_grow(struct model *m, void *array, size_t n, size_t *cap, size_t size);
+void model_fail(struct model *m, int rc);
 
 /* ---- fleet.c */
 void fleet_plan(struct model *m);
@@ -273,7 +273,7 @@ uint32_t request_new(struct model *m, unsigned tenant, enum model_id model, int6
 
 /* ---- run.c */
 void model_run(struct model *m);
-void schedule(struct model *m, int64_t at_us, enum event_kind_id kind, uint32_t arg);
+void model_schedule(struct model *m, int64_t at_us, enum event_kind_id kind, uint32_t arg);
 
 /* ---- serve.c, decode.c: the life of an attempt */
 void attempt_start(struct model *m, uint32_t request);
@@ -290,8 +290,8 @@ void decode_step(struct model *m, uint32_t a);
 void decode_end(struct model *m, uint32_t a);
 void attempt_fail(struct model *m, uint32_t a);
 void client_gone(struct model *m, uint32_t request);
-void queue_push(struct model *m, struct queue *q, uint32_t a);
-static inline bool queue_empty(const struct queue *q)
+void waiting_push(struct model *m, struct queue *q, uint32_t a);
+static inline bool waiting_empty(const struct queue *q)
 {
 	return q->head == q->n;
 }

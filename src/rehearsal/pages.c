@@ -198,7 +198,7 @@ void pages_share(struct model *m, int w, uint32_t a, struct page_list *list)
 	free(list->at);
 	list->at = malloc(sizeof(*list->at) * x->pages.n);
 	if (!list->at) {
-		fail(m, err_nomem(m->err));
+		model_fail(m, err_nomem(m->err));
 		return;
 	}
 	memcpy(list->at, x->pages.at, sizeof(*list->at) * x->pages.n);
@@ -226,7 +226,7 @@ uint32_t pages_keep(struct model *m, int w, uint32_t a, struct page_list *list)
 	x->pages = (struct page_list){0};
 	x->pages.at = malloc(sizeof(*list->at) * n);
 	if (!x->pages.at) {
-		fail(m, err_nomem(m->err));
+		model_fail(m, err_nomem(m->err));
 		return 0;
 	}
 	memcpy(x->pages.at, list->at, sizeof(*list->at) * n);

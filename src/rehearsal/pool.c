@@ -19,7 +19,7 @@ void pool_boot(struct model *m, struct pool *p, int64_t tokens)
 	p->free = malloc(sizeof(*p->free) * n);
 	p->released = malloc(sizeof(*p->released) * n);
 	if (!p->page || !p->free || !p->released) {
-		fail(m, err_nomem(m->err));
+		model_fail(m, err_nomem(m->err));
 		pool_done(p);
 		return;
 	}
@@ -70,7 +70,7 @@ bool pool_take(struct model *m, struct pool *p, uint32_t n, struct page_list *to
 		uint32_t *q = realloc(to->at, sizeof(*q) * cap);
 
 		if (!q) {
-			fail(m, err_nomem(m->err));
+			model_fail(m, err_nomem(m->err));
 			return false;
 		}
 		to->at = q;

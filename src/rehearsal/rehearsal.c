@@ -59,9 +59,9 @@ static int make_folder(struct model *m, const char *name)
 	if (m->rc)
 		return m->rc;
 	if (n < 0 || (size_t)n >= sizeof(full))
-		fail(m, err_set(m->err, ERR_USAGE, "the folder's name is too long"));
+		model_fail(m, err_set(m->err, ERR_USAGE, "the folder's name is too long"));
 	else if (mkdir(full, 0777)) {
-		fail(m, err_set_errno(m->err, ERR_IO, "cannot make the folder"));
+		model_fail(m, err_set_errno(m->err, ERR_IO, "cannot make the folder"));
 		err_where(m->err, "%s", full);
 	}
 	return m->rc;

@@ -57,11 +57,11 @@ bool rng_chance(struct rng *r, unsigned per_mille)
 
 int64_t rng_exp(struct rng *r, int64_t mean)
 {
-	/* -1024 ln(1 - (i + 0.5) / 32): quantiles of the exponential distribution in the middle of 32 equal parts */
-	static const uint16_t quantile[32] = {16,   49,   83,   118,  154,  192,  230,  270,  311,  353, 397,
-					      442,  490,  538,  589,  642,  698,  755,  816,  880,  947, 1018,
-					      1092, 1172, 1258, 1350, 1449, 1559, 1680, 1815, 1968, 2400};
-	int64_t q = quantile[rng_below(r, 32)];
+	/* the mean of each of 32 equal parts of the exponential distribution with mean 1024 */
+	static const uint16_t part[32] = {16,   49,   83,   119,  155,  193,  233,  274,  316,  361,  407,
+					  456,  507,  561,  618,  678,  742,  811,  884,  963,  1048, 1141,
+					  1244, 1358, 1486, 1633, 1805, 2011, 2270, 2618, 3153, 4573};
+	int64_t q = part[rng_below(r, 32)];
 
 	q += (int64_t)rng_below(r, 33) - 16; /* no lumps */
 	return mean / 1024 * q + mean % 1024 * q / 1024;

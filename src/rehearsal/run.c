@@ -7,12 +7,12 @@ static bool before(const struct sim_event *a, const struct sim_event *b)
 	return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
 }
 
-void schedule(struct model *m, int64_t at_us, enum event_kind_id kind, uint32_t arg)
+void model_schedule(struct model *m, int64_t at_us, enum event_kind_id kind, uint32_t arg)
 {
 	struct sim_event e = {MAX(at_us, m->now_us), m->order++, kind, arg};
 	size_t i = m->n_heap;
 
-	if (!grow(m, &m->heap, m->n_heap, &m->heap_cap, sizeof(*m->heap)))
+	if (!model_grow(m, &m->heap, m->n_heap, &m->heap_cap, sizeof(*m->heap)))
 		return;
 	for (m->n_heap++; i && before(&e, &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		m->heap[i] = m->heap[(i - 1) / 2];
@@ -64,7 +64,7 @@ static void health(struct model *m)
 		if (m->worker[w].up)
 			say_health(m, w);
 	if (m->now_us + 6 * 3600 * US_PER_S < m->end_us)
-		schedule(m, m->now_us + 6 * 3600 * US_PER_S, EV_HEALTH, 0);
+		model_schedule(m, m->now_us + 6 * 3600 * US_PER_S, EV_HEALTH, 0);
 }
 
 static void dispatch(struct model *m, const struct sim_event *e)
@@ -96,20 +96,23 @@ void model_run(struct model *m)
 	m->now_us = m->begin_us;
 	router_open(m);
 	for (int w = 0; w < m->n_workers; w++)
-		schedule(m, m->begin_us + rng_range(&m->rng, 0, 90) * US_PER_S, EV_BOOT, (uint32_t)w);
+		model_schedule(m, m->begin_us + rng_range(&m->rng, 0, 90) * US_PER_S, EV_BOOT, (uint32_t)w);
 	for (unsigned i = 0; i < m->n_restarts; i++)
-		schedule(m, m->restart[i].at_us + rng_range(&m->rng, 0, 300) * US_PER_S, EV_DRAIN,
-			 (uint32_t)m->restart[i].worker);
+		model_schedule(m, m->restart[i].at_us + rng_range(&m->rng, 0, 300) * US_PER_S, EV_DRAIN,
+			       (uint32_t)m->restart[i].worker);
 	for (unsigned i = 0; i < m->n_sources; i++)
-		schedule(m, m->source[i].from_us + rng_range(&m->rng, 0, 3600) * US_PER_S, EV_DRAW, i);
-	schedule(m, m->begin_us + 3 * 3600 * US_PER_S, EV_HEALTH, 0);
-	schedule(m, m->begin_us + 1200 * US_PER_S, EV_ARRIVE, 0);
+		model_schedule(m, m->source[i].from_us + rng_range(&m->rng, 0, 3600) * US_PER_S, EV_DRAW, i);
+	model_schedule(m, m->begin_us + 3 * 3600 * US_PER_S, EV_HEALTH, 0);
+	model_schedule(m, m->begin_us + 1200 * US_PER_S, EV_ARRIVE, 0);
 	while (m->n_heap && !m->rc) {
 		struct sim_event e = next(m);
 
 		m->now_us = e.at_us;
 		dispatch(m, &e);
 	}
+	for (uint32_t i = 0; i < m->n_requests && !m->rc; i++)
+		if (!m->requests[i].ended)
+			model_fail(m, err_set(m->err, ERR_BUG, "request %u of the rehearsal never ended", i));
 	/* what is still cached is flushed before the logs are collected: every owner's pages come back */
 	for (int w = 0; w < m->n_workers && !m->rc; w++)
 		while (pages_evict(m, w))

@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-void queue_push(struct model *m, struct queue *q, uint32_t a)
+void waiting_push(struct model *m, struct queue *q, uint32_t a)
 {
 	if (q->head && q->head == q->n)
 		q->head = q->n = 0;
-	if (grow(m, &q->at, q->n, &q->cap, sizeof(*q->at)))
+	if (model_grow(m, &q->at, q->n, &q->cap, sizeof(*q->at)))
 		q->at[q->n++] = a;
 }
 
@@ -46,10 +46,10 @@ static void request_end(struct model *m, uint32_t request, int status)
 			s->delivered++;
 	}
 	if (!r->delivered && !r->gone && r->retried)
-		schedule(m, m->now_us + rng_range(&m->rng, 1500, 20000) * 1000, EV_RETRY, request);
+		model_schedule(m, m->now_us + rng_range(&m->rng, 1500, 20000) * 1000, EV_RETRY, request);
 	if (r->pinned >= 0) {
 		m->worker[r->pinned].launch_left--;
-		schedule(m, m->now_us + 2 * US_PER_S, EV_LAUNCH, (uint32_t)r->pinned);
+		model_schedule(m, m->now_us + 2 * US_PER_S, EV_LAUNCH, (uint32_t)r->pinned);
 	}
 }
 
@@ -91,7 +91,7 @@ static uint32_t attempt_new(struct model *m, uint32_t request, int prefill, int 
 	size_t cap = m->attempts_cap;
 	struct attempt *a;
 
-	if (!grow(m, &m->attempts, m->n_attempts, &cap, sizeof(*m->attempts)))
+	if (!model_grow(m, &m->attempts, m->n_attempts, &cap, sizeof(*m->attempts)))
 		return NONE;
 	m->attempts_cap = (uint32_t)cap;
 	a = &m->attempts[m->n_attempts];
@@ -149,10 +149,10 @@ void attempt_start(struct model *m, uint32_t request)
 			r->trigger = r->rejected = a->rejected = true;
 			say_rejection(m, i, prefill, a->limit);
 		}
-		schedule(m, m->now_us + rng_range(&m->rng, 3000, 30000) * 1000, EV_FAIL, i);
+		model_schedule(m, m->now_us + rng_range(&m->rng, 3000, 30000) * 1000, EV_FAIL, i);
 		return;
 	}
-	queue_push(m, &m->worker[decode].waiting, i);
+	waiting_push(m, &m->worker[decode].waiting, i);
 	prefill_receive(m, i);
 	decode_next(m, decode);
 }
@@ -167,7 +167,7 @@ void attempt_done_if_over(struct model *m, uint32_t i)
 	if (a->status >= 500 && !r->gone) {
 		router_attempt_failed(m, r, a);
 		if (!r->direct && r->n_attempts < 2 && a->fate != FATE_DECODE && r->tenant % 2) {
-			schedule(m, m->now_us + 80000, EV_START, a->request);
+			model_schedule(m, m->now_us + 80000, EV_START, a->request);
 			return;
 		}
 	} else if (a->status == 400) {
@@ -189,6 +189,8 @@ void prefill_receive(struct model *m, uint32_t i)
 	if (a->len >= limit && m->worker[w].truncate) {
 		say_truncation(m, i, w, limit, a->len);
 		a->len = a->prefill_len = limit;
+		/* the engine also cuts the answer to what the pool can hold */
+		r->out = MIN(r->out, m->worker[w].pool_tokens - limit - 1);
 	} else if (a->len >= limit) {
 		r->trigger = r->rejected = a->rejected = true;
 		say_rejection(m, i, w, limit);
@@ -201,7 +203,7 @@ void prefill_receive(struct model *m, uint32_t i)
 		a->prefill_len = 1; /* the defect */
 		a->prefill_status = r->stream ? 200 : 400;
 	}
-	queue_push(m, &m->worker[w].waiting, i);
+	waiting_push(m, &m->worker[w].waiting, i);
 	prefill_next(m, w);
 }
 
@@ -221,14 +223,14 @@ static void prefill_begin(struct model *m, uint32_t i, int w)
 	a->forward_us = m->now_us;
 	a->forwarded_us = m->now_us + us;
 	say_prefill_batches(m, i, w, a->forward_us, a->forwarded_us, fresh, cached);
-	schedule(m, a->forwarded_us, EV_FORWARDED, i);
+	model_schedule(m, a->forwarded_us, EV_FORWARDED, i);
 }
 
 void prefill_next(struct model *m, int w)
 {
 	struct worker *k = &m->worker[w];
 
-	while (!k->busy && !queue_empty(&k->waiting) && !m->rc) {
+	while (!k->busy && !waiting_empty(&k->waiting) && !m->rc) {
 		uint32_t i = k->waiting.at[k->waiting.head];
 		struct attempt *a = &m->attempts[i];
 		struct page_list *list = prefill_pages(a);
@@ -283,7 +285,7 @@ void prefill_forwarded(struct model *m, uint32_t i)
 		a->transferred_us = m->now_us;
 		a->stepping = true;
 		m->worker[w].running++;
-		schedule(m, m->now_us + rng_range(&m->rng, 15000, 40000), EV_STEP, i);
+		model_schedule(m, m->now_us + rng_range(&m->rng, 15000, 40000), EV_STEP, i);
 	}
 	prefill_next(m, w);
 }
@@ -321,9 +323,9 @@ void transfer_try(struct model *m, uint32_t i)
 	a->transferring = true;
 	a->transfer_us = m->now_us;
 	if (a->fate == FATE_TRANSFER)
-		schedule(m, m->now_us + us / 2 + 1, EV_FAIL, i);
+		model_schedule(m, m->now_us + us / 2 + 1, EV_FAIL, i);
 	else
-		schedule(m, m->now_us + us, EV_TRANSFERRED, i);
+		model_schedule(m, m->now_us + us, EV_TRANSFERRED, i);
 }
 
 void transfer_done(struct model *m, uint32_t i)
@@ -341,7 +343,7 @@ void transfer_done(struct model *m, uint32_t i)
 	} else {
 		a->stepping = true;
 		m->worker[a->decode].running++;
-		schedule(m, m->now_us + rng_range(&m->rng, 12000, 40000), EV_STEP, i);
+		model_schedule(m, m->now_us + rng_range(&m->rng, 12000, 40000), EV_STEP, i);
 	}
 	prefill_end(m, i);
 }
@@ -398,7 +400,7 @@ void client_gone(struct model *m, uint32_t request)
 		a->late = true;
 		a->late_from = (uint32_t)rng_below(&m->rng, pages_for(a->prefill_len));
 		pages_recv(m, a->decode, r->attempt, &a->d, 0, a->late_from, (int64_t)a->late_from * PAGE_TOKENS);
-		schedule(m, m->now_us + rng_range(&m->rng, 3000, 90000) * 1000, EV_LATE, r->attempt);
+		model_schedule(m, m->now_us + rng_range(&m->rng, 3000, 90000) * 1000, EV_LATE, r->attempt);
 		decode_end(m, r->attempt);
 		return;
 	}

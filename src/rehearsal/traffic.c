@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { TENANT_HOSTILE = 13 };
+enum { TENANT_HOSTILE = 13, BURST = 500 /* requests */ };
 
 static unsigned pick_tenant(struct model *m)
 {
@@ -49,7 +49,7 @@ uint32_t request_new(struct model *m, unsigned tenant, enum model_id model, int6
 	size_t cap = m->requests_cap;
 	struct request *r;
 
-	if (!grow(m, &m->requests, m->n_requests, &cap, sizeof(*m->requests)))
+	if (!model_grow(m, &m->requests, m->n_requests, &cap, sizeof(*m->requests)))
 		return NONE;
 	m->requests_cap = (uint32_t)cap;
 	r = &m->requests[m->n_requests];
@@ -74,7 +74,7 @@ uint32_t request_new(struct model *m, unsigned tenant, enum model_id model, int6
 static void client_waits(struct model *m, uint32_t i)
 {
 	if (m->requests[i].patience_us)
-		schedule(m, m->now_us + m->requests[i].patience_us, EV_GONE, i);
+		model_schedule(m, m->now_us + m->requests[i].patience_us, EV_GONE, i);
 }
 
 /* Arrival i of n lies in the i-th of n equal parts of the window, warped by the load of the day. */
@@ -102,9 +102,9 @@ static int64_t next_arrival(struct model *m)
 
 	if (!m->bursts)
 		return arrival_time(m, i);
-	if (i % 150 == 0)
+	if (i % BURST == 0)
 		m->burst_us =
-		    m->begin_us + 1800 * US_PER_S + i / 150 * ((m->end_us - m->begin_us) / (m->n_normal / 150 + 2));
+		    m->begin_us + 1800 * US_PER_S + i / BURST * ((m->end_us - m->begin_us) / (m->n_normal / BURST + 2));
 	m->burst_us += rng_exp(&m->rng, 450 * 1000);
 	return m->burst_us;
 }
@@ -127,11 +127,11 @@ uint32_t traffic_arrive(struct model *m)
 		m->requests[i].template_no = (int)rng_below(&m->rng, TEMPLATES);
 		m->requests[i].len += template_tokens(m->requests[i].template_no);
 	}
-	if (m->late_write && rng_chance(&m->rng, 120))
+	if (m->late_write && rng_chance(&m->rng, 200))
 		m->requests[i].patience_us = rng_range(&m->rng, 30, 1500) * 1000;
 	m->arrived++;
 	if (m->arrived < m->n_normal)
-		schedule(m, next_arrival(m), EV_ARRIVE, 0);
+		model_schedule(m, next_arrival(m), EV_ARRIVE, 0);
 	client_waits(m, i);
 	return i;
 }
@@ -145,7 +145,7 @@ void traffic_draw(struct model *m, unsigned source)
 	if (s->delivered >= s->target || m->now_us >= m->end_us)
 		return;
 	if (s->delivered + s->in_flight >= s->target) {
-		schedule(m, m->now_us + 20 * US_PER_S, EV_DRAW, source);
+		model_schedule(m, m->now_us + 20 * US_PER_S, EV_DRAW, source);
 		return;
 	}
 	/* lengths thin out towards the context window */
@@ -157,14 +157,13 @@ void traffic_draw(struct model *m, unsigned source)
 	m->requests[i].source = (int)source;
 	m->requests[i].unified = rng_chance(&m->rng, 60);
 	m->requests[i].stream = rng_chance(&m->rng, 860);
-	if (m->requests[i].tenant % 3 == 0)
-		m->requests[i].patience_us = rng_chance(&m->rng, 120) ? rng_range(&m->rng, 200, 6000) * 1000 : 0;
+	m->requests[i].patience_us = rng_chance(&m->rng, 150) ? rng_range(&m->rng, 100, 9000) * 1000 : 0;
 	s->in_flight++;
-	schedule(m, m->now_us, EV_PROMPT, i);
+	model_schedule(m, m->now_us, EV_PROMPT, i);
 	client_waits(m, i);
 	gap = MAX(left, 0) * 10 / (13 * (int64_t)(s->target - s->delivered)) / 1000 * rng_range(&m->rng, 100, 1700);
 	gap = MIN(gap, left * 9 / 10); /* the last ones come close to the end, and not behind it */
-	schedule(m, m->now_us + MAX(gap, US_PER_S), EV_DRAW, source);
+	model_schedule(m, m->now_us + MAX(gap, US_PER_S), EV_DRAW, source);
 }
 
 void traffic_launch(struct model *m, int w)
@@ -175,7 +174,7 @@ void traffic_launch(struct model *m, int w)
 	if (!m->worker[w].launch_left || m->rc)
 		return;
 	if (worker_choose(m, ROLE_PREFILL, m->worker[w].model, -1) < 0) {
-		schedule(m, m->now_us + 30 * US_PER_S, EV_LAUNCH, (uint32_t)w);
+		model_schedule(m, m->now_us + 30 * US_PER_S, EV_LAUNCH, (uint32_t)w);
 		return;
 	}
 	i = request_new(m, TENANT_LAUNCH, m->worker[w].model, rng_range(&m->rng, MIN(110000, cap), MIN(190000, cap)));
@@ -184,7 +183,7 @@ void traffic_launch(struct model *m, int w)
 	m->requests[i].pinned = w;
 	m->requests[i].patience_us = 0;
 	m->requests[i].retried = false;
-	schedule(m, m->now_us, EV_PROMPT, i);
+	model_schedule(m, m->now_us, EV_PROMPT, i);
 }
 
 /* A client that sends its request once more after a failure: a new request to everybody but itself. */
@@ -206,5 +205,5 @@ void traffic_retry(struct model *m, uint32_t request)
 	m->requests[i].patience_us = 0;
 	if (old.source >= 0)
 		m->source[old.source].in_flight++;
-	schedule(m, m->now_us, EV_PROMPT, i);
+	model_schedule(m, m->now_us, EV_PROMPT, i);
 }

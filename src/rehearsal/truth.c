@@ -16,7 +16,7 @@ void truth_read(struct model *m, uint32_t request, int w, uint32_t page, enum ki
 {
 	struct request *r = &m->requests[request];
 
-	if (!grow(m, &r->reads, r->n_reads, &r->reads_cap, sizeof(*r->reads)))
+	if (!model_grow(m, &r->reads, r->n_reads, &r->reads_cap, sizeof(*r->reads)))
 		return;
 	r->reads[r->n_reads++] = (struct foreign){owner, page, (uint8_t)w, (uint8_t)kind};
 	if (kind == KIND_STALE || kind == KIND_LATE_WRITE)
@@ -50,7 +50,7 @@ void truth_request_ended(struct model *m, uint32_t request)
 		if (same && b->page == f->page)
 			continue;
 		if (!same) {
-			if (!grow(m, &m->exposures, m->n_exposures, &m->exposures_cap, sizeof(*m->exposures)))
+			if (!model_grow(m, &m->exposures, m->n_exposures, &m->exposures_cap, sizeof(*m->exposures)))
 				return;
 			m->exposures[m->n_exposures++] =
 			    (struct exposure){f->worker, request, f->owner, 0, (enum kind)f->kind};
@@ -76,7 +76,7 @@ static void put(struct out *o, const char *fmt, ...)
 	if (o->m->rc)
 		return;
 	va_start(ap, fmt);
-	fail(o->m, buf_vprintf(&o->b, o->m->err, fmt, ap));
+	model_fail(o->m, buf_vprintf(&o->b, o->m->err, fmt, ap));
 	va_end(ap);
 }
 
@@ -251,6 +251,6 @@ void truth_write(struct model *m, const char *path)
 	put(&o, "],\n\"exposures\":[");
 	put_exposures(&o);
 	put(&o, "]}\n");
-	file_write(m, path, buf_text(&o.b));
+	lines_file(m, path, buf_text(&o.b));
 	buf_done(&o.b);
 }
