@@ -133,7 +133,7 @@ static struct text set_finish(struct event *e, struct json_value reason)
 	if (!json_string(reason, &type))
 		json_string(json_get(reason, "type"), &type);
 	event_text(e, LEG_FINISH, type);
-	event_text(e, LEG_WHAT, text_is(type, "abort") ? TEXT("aborted") : TEXT("finished"));
+	event_text(e, LEG_WHAT, TEXT("finished")); /* also after an abort: finish_reason says so */
 	if (json_count(json_get(reason, "status_code"), &status) && status >= 100 && status <= 599)
 		event_int(e, LEG_STATUS, status);
 	if (json_string(json_get(reason, "message"), &message))
