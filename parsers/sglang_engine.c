@@ -5,6 +5,8 @@
  * are continuations, lines of other programs, or (in a source without any envelope, or behind an export's time)
  * messages. Behind an envelope an unknown message is context: the engine says much that is about no request.
  */
+#include <stdio.h>
+
 #include "pagetrail/parser.h"
 
 #include "sglang_engine_python.h"
@@ -71,6 +73,12 @@ static const struct line_pattern patterns[] = {
 	.take = take_receive,
     },
     {
+	.name = "receive_openai",
+	.starts = "Receive OpenAI: obj=",
+	.sample = "Receive OpenAI: obj=ChatCompletionRequest(messages=[], model='m-1t', rid='31c9aa', stream=True)",
+	.take = take_receive,
+    },
+    {
 	.name = "finish",
 	.starts = "Finish: obj=",
 	.sample = "Finish: obj=GenerateReqInput(rid='31c9aa'), out={'text': 'x', 'meta_info': {'id': '31c9aa', "
@@ -81,8 +89,8 @@ static const struct line_pattern patterns[] = {
 	.name = "input_length",
 	.starts = "Input length ",
 	.regex = "^Input\\x20length\\x20\\(?(?<least>at\\x20least\\x20)?" NUMBER(
-	    "n") "(?:\\x20tokens)?\\)?[^()0-9]{0,160}?"
-		 "exceeds[^()0-9]{0,160}\\(?" NUMBER("limit") "(?:\\x20tokens)?\\)?",
+	    "n") "\\b.{0,200}?exceeds"
+		 "(?:[^(]{0,200}\\([^0-9)]{0,40}|[^0-9]{0,200})" NUMBER("limit"),
 	.sample =
 	    "Input length (700123 tokens) exceeds the maximum allowed length (681274 tokens). Use a shorter input or "
 	    "enable --allow-auto-truncate., self.rid='31c9aa'",
@@ -291,6 +299,42 @@ static const struct line_pattern patterns[] = {
 
 /* --- what a message is --- */
 
+/* Words that only this engine writes. */
+static bool is_own(struct text t)
+{
+	static const char *const own[] = {
+	    "Prefill batch, #",
+	    "Prefill batch. #",
+	    "Prefill batch [",
+	    "Decode batch, #",
+	    "Decode batch. #",
+	    "Decode batch [",
+	    "server_args=Server",
+	    "max_total_num_token",
+	    "ReqTimeStats(rid=",
+	    "Req Time Stats(rid=",
+	    "KV Cache is alloc",
+	    "KV pool sizing: ",
+	    "Input length (",
+	    "Request length is lo",
+	    "The server is fired ",
+	    "KV cache pool is full. Retract",
+	    "Prefill bootstrap ",
+	    "Prefill transfer f",
+	    "Decode transfer f",
+	    "Decode handshake f",
+	    "Finish: obj=",
+	    "Receive: obj=",
+	    "Memory pool end. ",
+	    "Load weight begin. ",
+	    "Load weight end. ",
+	    "Unexpected transfer w",
+	    "NIXL transport error for room ",
+	};
+
+	return t.len > 0 && strchr("PDsmRKITFMLUN", t.ptr[0]) && starts_any(t, own, ARRAY_SIZE(own));
+}
+
 /* Where a rejection begins in "[http_server] Error: The input (…" or "ValueError: Input length (…"; 0 if nowhere. */
 static size_t rejection_at(struct text message)
 {
@@ -385,6 +429,43 @@ static int engine_message(struct parse *p, struct text message)
 	return RECORD_UNPARSED;
 }
 
+/* Seconds or milliseconds since the epoch. */
+static bool json_time(double number, char tmp[static 40], struct stamp *ret)
+{
+	int n = number > 0 && number < 1e15 ? snprintf(tmp, 40, "%.6f", number) : 0;
+
+	return n > 0 && n < 40 && stamp_parse_epoch((struct text){tmp, (size_t)n}, ret) && ret->quality == STAMP_ZONED;
+}
+
+/* A logging set-up of the site that writes JSON: the message is one of its values. */
+static int engine_json_line(struct parse *p, struct text record)
+{
+	static const char *const times[] = {"timestamp", "asctime", "time", "ts", "@timestamp"};
+	struct engine *s = p->state;
+	struct json_value v;
+	struct text text;
+	size_t used;
+	int r = json_parse(p->json, record, false, &v, NULL, p->err);
+
+	if (r != 0 || (!json_string(json_get(v, "message"), &text) && !json_string(json_get(v, "msg"), &text)))
+		return r < 0 ? r : RECORD_UNPARSED;
+	s->line.message = text_sub(text, 0, MIN(text_find_char(text, '\n', 0), text.len));
+	for (size_t i = 0; i < ARRAY_SIZE(times) && s->line.ts.ns == TIME_UNKNOWN; i++) {
+		struct json_value at = json_get(v, times[i]);
+		char tmp[40];
+		double number;
+
+		if (json_string(at, &text) ? !stamp_parse_iso(text, &s->line.ts, &used)
+					   : !json_double(at, &number) || !json_time(number, tmp, &s->line.ts))
+			s->line.ts = STAMP_INIT;
+	}
+	strip_prefixes(&s->line, true);
+	if (!is_own(s->line.message))
+		return RECORD_UNPARSED;
+	p->reason = NULL;
+	return engine_message(p, s->line.message);
+}
+
 static int engine_json(struct parse *p, struct text message)
 {
 	struct engine *s = p->state;
@@ -395,6 +476,8 @@ static int engine_json(struct parse *p, struct text message)
 		p->fallback = s->line.ts;
 	r = parse_delegate(p, message);
 	p->fallback = outer;
+	if (r == RECORD_UNPARSED && s->line.style == STYLE_BARE)
+		r = engine_json_line(p, message);
 	if (r == RECORD_UNPARSED && !p->reason)
 		p->reason = "foreign_json";
 	return r;
@@ -570,46 +653,23 @@ static size_t sglang_engine_split(struct parse *p, struct text line)
 
 /* --- bids --- */
 
-/* Words that only this engine writes. */
-static bool is_own(struct text t)
+/* {"asctime": "…", "message": "Decode batch, #…"}: looked at without parsing */
+static bool json_is_own(struct text t)
 {
-	static const char *const own[] = {
-	    "Prefill batch, #",
-	    "Prefill batch. #",
-	    "Prefill batch [",
-	    "Decode batch, #",
-	    "Decode batch. #",
-	    "Decode batch [",
-	    "server_args=Server",
-	    "max_total_num_token",
-	    "ReqTimeStats(rid=",
-	    "Req Time Stats(rid=",
-	    "KV Cache is alloc",
-	    "KV pool sizing: ",
-	    "Input length (",
-	    "Request length is lo",
-	    "The server is fired ",
-	    "KV cache pool is full. Retract",
-	    "Prefill bootstrap ",
-	    "Prefill transfer f",
-	    "Decode transfer f",
-	    "Decode handshake f",
-	    "Finish: obj=",
-	    "Receive: obj=",
-	    "Memory pool end. ",
-	    "Load weight begin. ",
-	    "Load weight end. ",
-	    "Unexpected transfer w",
-	    "NIXL transport error for room ",
-	};
+	size_t at = text_find(text_sub(t, 0, 512), "\"message\":", 0);
 
-	return t.len > 0 && strchr("PDsmRKITFMLUN", t.ptr[0]) && starts_any(t, own, ARRAY_SIZE(own));
+	if (at == SIZE_MAX)
+		return false;
+	t = skip_blanks(text_from(t, at + sizeof("\"message\":") - 1));
+	return t.len > 1 && t.ptr[0] == '"' && is_own(text_from(t, 1));
 }
 
 static enum bid sglang_engine_bid(struct parse *p, struct text record)
 {
 	struct line line = line_read(unpaint(&p->scratch, record));
 
+	if (line.message.len > 0 && line.message.ptr[0] == '{' && line.style == STYLE_BARE)
+		return json_is_own(line.message) ? BID_STRONG : BID_NO;
 	if (is_own(line.message))
 		return BID_STRONG;
 	if (line.comma_fraction || (line.style != STYLE_BRACKET && line.style != STYLE_TIME_ONLY))

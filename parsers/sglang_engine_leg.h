@@ -239,6 +239,12 @@ static struct text stats_field(struct text t, const char *name, const char *old)
 	return text_sub(tail, 0, n);
 }
 
+/* either case */
+static bool text_starts_char(struct text t, char lower)
+{
+	return t.len > 0 && (t.ptr[0] | 0x20) == lower;
+}
+
 static int take_time_stats(struct parse *p, const struct match *m, struct text message)
 {
 	size_t close = find_last(message, "): "), fields;
@@ -257,8 +263,12 @@ static int take_time_stats(struct parse *p, const struct match *m, struct text m
 	type = py_field(head, "type");
 	if (type.len == 0)
 		return engine_torn(p);
+	type = text_from(type, text_rfind_char(type, '.') == SIZE_MAX ? 0 : text_rfind_char(type, '.') + 1);
+	fields = find_last(rid, ", bootstrap_room=");
 	/* without disaggregation there is no room: what looks like one belongs to the client's id */
-	fields = type.ptr[0] == 'u' || type.ptr[0] == 'U' ? SIZE_MAX : find_last(rid, ", bootstrap_room=");
+	if (fields != SIZE_MAX && text_starts_char(type, 'u') && is_digit(rid.ptr[rid.len - 1]) &&
+	    !text_is(text_from(rid, fields), ", bootstrap_room=0"))
+		fields = SIZE_MAX;
 	if (is_health(rid))
 		return RECORD_CONTEXT;
 	e = leg_begin(p, "finished");
@@ -271,11 +281,11 @@ static int take_time_stats(struct parse *p, const struct match *m, struct text m
 	event_text(e, LEG_INPUT_FLAG, TEXT("exact"));
 	event_count(e, LEG_CACHED, stats_field(head, "cached_input_len", ", cached_input len="));
 	event_count(e, LEG_OUTPUT, stats_field(head, "output_len", ", output len="));
-	if (type.ptr[0] == 'p' || type.ptr[0] == 'P')
+	if (text_starts_char(type, 'p'))
 		event_text(e, LEG_ROLE, TEXT("prefill"));
-	else if (type.ptr[0] == 'd' || type.ptr[0] == 'D')
+	else if (text_starts_char(type, 'd'))
 		event_text(e, LEG_ROLE, TEXT("decode"));
-	else if (type.ptr[0] == 'u' || type.ptr[0] == 'U')
+	else if (text_starts_char(type, 'u') || text_starts_char(type, 'n'))
 		event_text(e, LEG_ROLE, TEXT("unified"));
 	if (close < message.len)
 		stats_times(e, text_from(message, close));
@@ -376,7 +386,7 @@ static size_t request_count(struct text rid)
 static int take_receive(struct parse *p, const struct match *m, struct text message)
 {
 	struct engine *s = p->state;
-	struct request q = request_read(text_from(message, sizeof("Receive: obj=") - 1));
+	struct request q = request_read(after(message, "obj="));
 	struct each rids = each_of(q.rid), rooms = each_of(q.room);
 	int64_t ids = rids.list ? -1 : count_ids(q.input_ids);
 	size_t n = request_count(q.rid);
@@ -384,9 +394,9 @@ static int take_receive(struct parse *p, const struct match *m, struct text mess
 
 	(void)m;
 	s->torn = q.torn;
-	if (q.rid.len == 0)
-		return q.torn ? engine_torn(p) : RECORD_CONTEXT;
-	for (size_t i = 0; i < n && verdict >= 0; i++) {
+	if (q.rid.len == 0 && q.torn)
+		return engine_torn(p);
+	for (size_t i = 0; i < n && q.rid.len > 0 && verdict >= 0; i++) {
 		struct text rid = py_unquote(each_next(&rids)), room = each_next(&rooms);
 		struct event *e;
 
