@@ -18,8 +18,8 @@ enum { CHUNK_MAGIC = 0x50 /* P */, CHUNK_FORMAT = 1 };
 /* Section numbers: the common columns, then the kind's own from SECTION_OWN on. */
 enum { SECTION_TS, SECTION_QUALITY, SECTION_WORKER, SECTION_OFF, SECTION_LEN, SECTION_COMMON, SECTION_OWN = 32 };
 enum { SECTIONS_MAX = SECTION_COMMON + EVENT_COLUMNS_MAX, SECTION_STORED = 0, SECTION_ZSTD = 1 };
-/* columns are repetitive after packing: higher levels cost twice the time for a few per cent */
-enum { SECTION_LEVEL = 3, SECTION_WORTH_PACKING = 24 };
+/* what is left after packing is close to random: higher levels cost time and save nothing */
+enum { SECTION_LEVEL = 1, SECTION_WORTH_PACKING = 24 };
 
 /* --- encoding --- */
 
