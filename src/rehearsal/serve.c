@@ -220,8 +220,8 @@ static void prefill_begin(struct model *m, uint32_t i, int w)
 	int64_t us = a->len * 4 / 5 + fresh * 1000 / rng_range(&m->rng, 60, 80) + rng_range(&m->rng, 18000, 45000);
 
 	m->worker[w].busy = true;
-	a->forward_us = m->now_us;
 	a->forwarded_us = m->now_us + us;
+	a->forward_us = m->now_us + a->len * 4 / 5 + 4000; /* behind what the ranks say about the length */
 	say_prefill_batches(m, i, w, a->forward_us, a->forwarded_us, fresh, cached);
 	model_schedule(m, a->forwarded_us, EV_FORWARDED, i);
 }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { TENANT_HOSTILE = 13, BURST = 500 /* requests */ };
+enum { TENANT_HOSTILE = 11, BURST = 500 /* requests */ };
 
 static unsigned pick_tenant(struct model *m)
 {
