@@ -151,3 +151,21 @@ void gateway_access(struct model *m, const struct request *r)
 	lines_put(m, l, "}");
 	lines_end(m, l);
 }
+
+/* The gateway's note that the router tries again: the only record that ties a failed attempt's room to its request. */
+void gateway_retry(struct model *m, const struct request *r, const struct attempt *a)
+{
+	struct lines *l = &m->gateway;
+	char at[32], tenant[16];
+
+	us_iso_ms(r->start_us, at);
+	lines_begin(m, l, m->now_us);
+	lines_put(
+	    m, l,
+	    "{\"event\":\"retry\",\"start_time\":\"%s\",\"request.path\":\"/v1/chat/completions\",\"response_code\":%d,"
+	    "\"duration\":%lld,\"x-request-id\":\"%s\",\"tenant_id\":\"%s\",\"gen_ai.request.model\":\"%s\","
+	    "\"upstream_host\":\"%s:%d\",\"bootstrap_room\":%llu}",
+	    at, a->status, (long long)((m->now_us - r->start_us) / 1000), r->id, tenant_name(r->tenant, tenant),
+	    model_served(r->model), m->worker[a->decode].host, m->worker[a->decode].port, (unsigned long long)a->room);
+	lines_end(m, l);
+}

@@ -343,6 +343,7 @@ void router_attempt_failed(struct model *m, const struct request *r, const struc
 void router_finished(struct model *m, const struct request *r);
 void router_no_pair(struct model *m, const struct request *r);
 void gateway_access(struct model *m, const struct request *r);
+void gateway_retry(struct model *m, const struct request *r, const struct attempt *a);
 const char *tenant_name(unsigned tenant, char buf[16]);
 
 /* ---- snapshot.c */

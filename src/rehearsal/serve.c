@@ -167,6 +167,7 @@ void attempt_done_if_over(struct model *m, uint32_t i)
 	if (a->status >= 500 && !r->gone) {
 		router_attempt_failed(m, r, a);
 		if (!r->direct && r->n_attempts < 2 && a->fate != FATE_DECODE && r->tenant % 2) {
+			gateway_retry(m, r, a);
 			model_schedule(m, m->now_us + 80000, EV_START, a->request);
 			return;
 		}
