@@ -399,8 +399,12 @@ static const char *half_known(struct text message)
 
 	for (size_t i = 0; i < ARRAY_SIZE(patterns) + ARRAY_SIZE(openings); i++) {
 		size_t o = i - ARRAY_SIZE(patterns);
-		struct text starts = text_of(i < ARRAY_SIZE(patterns) ? patterns[i].starts : openings[o]);
+		const char *opening = i < ARRAY_SIZE(patterns) ? patterns[i].starts : openings[o];
+		struct text starts;
 
+		if (!opening || message.len == 0 || opening[0] != message.ptr[0])
+			continue;
+		starts = text_of(opening);
 		if (starts.len >= 12 && message.len >= starts.len && memcmp(starts.ptr, message.ptr, starts.len) == 0)
 			return "shape";
 		if (message.len >= 6 && starts.len > message.len && memcmp(starts.ptr, message.ptr, message.len) == 0)
@@ -562,7 +566,7 @@ static int bare_rest(struct parse *p, struct engine *s)
 	struct text t = s->line.message;
 	size_t at;
 
-	if (s->follow == FOLLOW_QUOTE && !s->line.exported)
+	if (s->follow == FOLLOW_QUOTE)
 		return RECORD_CONTINUES;
 	if (s->follow == FOLLOW_TRACE && is_exception(t)) {
 		s->follow = FOLLOW_TAIL;
@@ -614,9 +618,8 @@ static int engine_bare(struct parse *p, struct engine *s)
 		goto out;
 	r = t.ptr[0] == '{' ? engine_json(p, t) : bare_message(p, s);
 	if (r != RECORD_UNPARSED) {
-		s->follow = s->torn                                    ? FOLLOW_QUOTE
-			    : text_ends(t, "(most recent call last):") ? FOLLOW_TRACE
-								       : FOLLOW_RECORD;
+		/* without envelopes nothing would ever end the quote of a record that was cut short */
+		s->follow = s->torn && s->enveloped ? FOLLOW_QUOTE : FOLLOW_RECORD;
 		return r;
 	}
 	if (!p->reason && is_dots(t) && (t.len == 3 || t.len == 4))

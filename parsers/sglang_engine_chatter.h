@@ -10,10 +10,13 @@
 
 #include "pagetrail/text.h"
 
+/* Every entry has two characters at least: they decide most cases. */
 static bool starts_any(struct text t, const char *const *list, size_t n)
 {
+	if (t.len < 2)
+		return false;
 	for (size_t i = 0; i < n; i++)
-		if (text_starts(t, list[i]))
+		if (list[i][0] == t.ptr[0] && list[i][1] == t.ptr[1] && text_starts(t, list[i]))
 			return true;
 	return false;
 }

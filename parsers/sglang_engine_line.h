@@ -161,8 +161,12 @@ static size_t level_length(struct text t)
 {
 	static const char *const levels[] = {"INFO", "WARNING", "WARN", "ERROR", "DEBUG", "CRITICAL", "FATAL"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
-		size_t n = strlen(levels[i]);
+	for (size_t i = 0; t.len > 0 && i < ARRAY_SIZE(levels); i++) {
+		size_t n;
+
+		if (levels[i][0] != t.ptr[0])
+			continue;
+		n = strlen(levels[i]);
 
 		if (text_starts(t, levels[i]) && n < t.len && (t.ptr[n] == ' ' || t.ptr[n] == ':'))
 			return n;
