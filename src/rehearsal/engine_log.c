@@ -111,12 +111,20 @@ void say_health(struct model *m, int w)
 	char used[16];
 
 	usage(k, used);
-	if (k->role == ROLE_PREFILL)
+	if (k->role == ROLE_PREFILL) {
 		say(m, w, m->now_us, 0,
 		    "Prefill batch, #new-seq: 1, #new-token: 1, #cached-token: 0, token usage: %s, #running-req: 0, "
 		    "#queue-req: 0, "
 		    "#prealloc-req: 0, #inflight-req: 0, cuda graph: False, input throughput (token/s): 0.04",
 		    used);
+		say(m, w, m->now_us + 40000, 0,
+		    "ReqTimeStats(rid=HEALTH_CHECK_%lld.%02d, bootstrap_room=0, input_len=1, cached_input_len=0, "
+		    "output_len=1, "
+		    "type=prefill): bootstrap_duration=0.10ms, queue_duration=0.20ms, forward_duration=31.50ms, "
+		    "entry_time=%lld.%03d, transfer_speed=0.00 GB/s, transfer_total=0.00 MB, #retries=0",
+		    (long long)(m->now_us / US_PER_S), (int)(m->now_us % US_PER_S / 10000),
+		    (long long)(m->now_us / US_PER_S), (int)(m->now_us / 1000 % 1000));
+	}
 	say(m, w, m->now_us, -1, "INFO:     10.0.9.2:%d - \"GET /health HTTP/1.1\" 200 OK",
 	    40000 + (int)(m->now_us / US_PER_S % 20000));
 }
