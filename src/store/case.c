@@ -267,30 +267,25 @@ int case_open(struct case_file **ret, const char *path, enum case_mode mode, str
 	return 0;
 }
 
-/* Back to one plain file. A reader that is still there is waited for, then reported: without the log beside it the file
- * would lack what was written last. */
+/* Back to one plain file. A reader in the middle of a statement is waited for, then reported: without the log beside it
+ * the file would lack what was written last. A reader that is merely connected only keeps the (then empty) log from
+ * going away. */
 static int settle(struct case_file *c, struct err *err)
 {
+	int64_t busy = 0;
 	case_rollback(c);
-	int r = sql_exec(c, "PRAGMA wal_checkpoint(TRUNCATE)", err);
-	int64_t mode_delete = 0;
-	if (!r) {
-		CLEANUP(sql_endp) struct sql *s = NULL;
-		r = sql_prepare(&s, c, "PRAGMA journal_mode=DELETE", err);
-		if (!r)
-			r = sql_step(s, err);
-		if (r > 0) {
-			mode_delete = text_is(sql_get_text(s, 0), "delete");
-			r = 0;
-		}
-	}
-	if (r == ERR_STORE || (!r && !mode_delete)) {
+	int r = read_pragma(c, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, err);
+	if (r == ERR_STORE || (!r && busy)) {
 		err_set(err, ERR_STORE, "the case stays in two files, because another process is reading it");
 		err_where(err, "%s", c->path);
 		err_hint(err, "nothing is lost: keep %s-wal beside it until the next command has written", c->path);
 		return ERR_STORE;
 	}
-	return r;
+	if (r)
+		return r;
+	sqlite3_busy_timeout(c->db, 0);
+	(void)sqlite3_exec(c->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+	return 0;
 }
 
 int case_close(struct case_file *c, struct err *err)

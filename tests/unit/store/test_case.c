@@ -135,8 +135,16 @@ static void one_writer(void **state)
 	assert_int_equal(case_open(&reader, path, CASE_READ, NULL), 0);
 	case_close(reader, NULL);
 	assert_int_equal(case_close(a, NULL), 0);
+	assert_false(exists("-wal"));
+	/* a reader that is connected does not keep what was written out of the file */
+	assert_int_equal(case_open(&b, path, CASE_WRITE, NULL), 0);
+	assert_int_equal(case_info_set(b, "title", TEXT("t"), NULL), 0);
+	assert_int_equal(case_open(&reader, path, CASE_READ, NULL), 0);
+	assert_int_equal(case_close(b, &err), 0);
+	case_close(reader, NULL);
 	assert_int_equal(case_open(&b, path, CASE_WRITE, NULL), 0);
 	assert_int_equal(case_close(b, NULL), 0);
+	assert_false(exists("-wal"));
 }
 
 static void expect_refused(int code, const char *part)

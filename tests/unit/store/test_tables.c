@@ -656,6 +656,59 @@ static void verify_finds(void **state)
 	buf_done(&b);
 }
 
+/* A case whose bytes were changed at random is refused or read, never more. */
+static void hostile_case(void **state)
+{
+	(void)state;
+	static const char *const queries[] = {"SELECT count(*), sum(length(text)) FROM records",
+					      "SELECT * FROM leg_events", "SELECT * FROM source",
+					      "SELECT count(*) FROM journal"};
+	uint64_t x = 88172645463325252u;
+	char digest[SHA256_HEX];
+	unsigned refused = 0;
+	fill_case(0, 2);
+	assert_int_equal(case_close(c, NULL), 0);
+	c = NULL;
+	FILE *f = fopen(path, "rb");
+	static char whole[1 << 20], changed[1 << 20];
+	size_t n = fread(whole, 1, sizeof(whole), f);
+	fclose(f);
+	assert_true(n > 1000 && n < sizeof(whole));
+	for (int turn = 0; turn < 150; turn++) {
+		memcpy(changed, whole, n);
+		for (int k = 0; k < 1 << turn % 8; k++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			/* mostly where something is: the first bytes of pages, and their ends */
+			size_t at = x % 3 ? (x >> 8) % n / 8192 * 8192 + (x >> 40) % 128 : (x >> 8) % n;
+			changed[at] = (char)(x >> 56);
+		}
+		f = fopen(path, "wb");
+		assert_int_equal(fwrite(changed, 1, n, f), n);
+		fclose(f);
+		struct err err = {0};
+		int r = case_open(&c, path, CASE_READ, &err);
+		if (r) {
+			assert_true(r < 0 && err.what[0]);
+			refused++;
+			c = NULL;
+			continue;
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+			struct sql *s = NULL;
+			if (!sql_prepare_untrusted(&s, c, text_of(queries[i]), &err))
+				for (int rows_left = 10000; rows_left && sql_step(s, &err) > 0; rows_left--)
+					;
+			sql_end(s);
+		}
+		faults[0] = 0;
+		refused += case_verify(c, on_fault, NULL, &err) != 0;
+		refused += case_digest(c, digest, &err) != 0;
+		case_close(c, NULL);
+		c = NULL;
+	}
+	assert_true(refused > 50);
+}
+
 int main(void)
 {
 #define WITH_CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -665,7 +718,7 @@ int main(void)
 	    WITH_CASE(scans),          WITH_CASE(functions),
 	    WITH_CASE(untrusted),      WITH_CASE(views_may_use_the_tables),
 	    WITH_CASE(binding),        cmocka_unit_test_teardown(digests, teardown),
-	    WITH_CASE(verify_finds),
+	    WITH_CASE(verify_finds),   WITH_CASE(hostile_case),
 	};
 	return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
 }
