@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* boot.c - intervals of a worker between start and stop, and what it ran in them
+ *
+ * Facts belong to a boot and are never carried over into the next one. All ranks of one engine print the same facts:
+ * they are merged; the first value stays when a later one contradicts it, and the refs of both are kept. A
+ * data-parallel rank inherits what its server says, but never its pool or limit. What ran before the first known start
+ * is a boot without a beginning, made only when something else was seen of the worker then.
+ */
+#include "resolve.h"
+
+#include <stdlib.h>
+
+/* All ranks print their pool within this time; a pool line after it is another start. */
+#define POOL_SPREAD_NS      (300 * NS_PER_S)
+/* "Ready" has several wordings within seconds. */
+#define READY_SPREAD_NS     (30 * NS_PER_S)
+#define ARGS_SPREAD_NS      (600 * NS_PER_S)
+/* SGLang rejects at min(context - 1, pool - 1) - 5. */
+#define SGLANG_LIMIT_MARGIN 5
+
+static enum boot_what what_of(struct text t)
+{
+	static const char *const names[] = {"start", "args", "pool", "ready", "snapshot", "stop"};
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_is(t, names[i]))
+			return (enum boot_what)i;
+	return WHAT_READY; /* adds facts, starts nothing */
+}
+
+static int boot_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
+{
+	static const unsigned texts[BOOT_TEXTS] = {BOOT_ENGINE, BOOT_VERSION, BOOT_COMMIT, BOOT_MODEL, BOOT_BACKEND};
+	static const unsigned numbers[BOOT_NUMBERS] = {BOOT_CONTEXT,     BOOT_POOL,          BOOT_PAGE_SIZE,
+						       BOOT_INPUT_LIMIT, BOOT_AUTO_TRUNCATE, BOOT_DP_SIZE};
+	uint32_t worker;
+	int res = worker_of_row(r, source, b, row, &worker, err);
+	if (res || row_int(b, row, BOOT_DRAFT) == 1)
+		return res;
+	struct boot_event *e = shelf_add(&r->boot_events);
+	if (!e)
+		return err_nomem(err);
+	*e =
+	    (struct boot_event){.worker = worker, .seq = r->boot_events.n, .at = row_time(&r->sources[source], b, row)};
+	e->what = what_of(row_text(b, row, BOOT_WHAT));
+	e->role = role_of(row_text(b, row, BOOT_ROLE));
+	e->ref = row_ref(source, b, row);
+	for (int i = 0; i < BOOT_TEXTS && !res; i++)
+		res = names_id(&r->names, row_text(b, row, texts[i]), &e->text[i], err);
+	for (int i = 0; i < BOOT_NUMBERS; i++) {
+		int64_t v = row_int(b, row, numbers[i]);
+		e->number[i] = v < 0 || v > TOKENS_MAX || (!v && i != BN_TRUNCATE) ? UNKNOWN : v;
+	}
+	worker_seen(r, worker, e->at, e->at, NULL);
+	return res;
+}
+
+int boot_load(struct resolve *r, struct err *err)
+{
+	return load_each(r, EVENT_BOOT, (1u << BOOT_COLUMNS) - 1, boot_row, err);
+}
+
+static int event_cmp(const void *a, const void *b)
+{
+	const struct boot_event *x = *(const struct boot_event *const *)a, *y = *(const struct boot_event *const *)b;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1; /* no time sorts first */
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Would two facts make them two different processes? */
+static bool contradicts(const struct boot *b, const struct boot_event *e)
+{
+	static const int texts[] = {BT_VERSION, BT_COMMIT}, numbers[] = {BN_CONTEXT, BN_POOL};
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
+		if (b->text[texts[i]] && e->text[texts[i]] && b->text[texts[i]] != e->text[texts[i]])
+			return true;
+	for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (b->number[numbers[i]] != UNKNOWN && e->number[numbers[i]] != UNKNOWN &&
+		    b->number[numbers[i]] != e->number[numbers[i]])
+			return true;
+	return false;
+}
+
+static bool after(int64_t at, int64_t mark, int64_t spread)
+{
+	return mark != UNKNOWN && at != UNKNOWN && at > mark + spread;
+}
+
+/* Does this event begin another boot than the one that is running? */
+static bool begins(const struct boot *b, const struct boot_event *e)
+{
+	if (!b)
+		return true;
+	if (e->at == UNKNOWN)
+		return false;
+	if (b->stop_at != UNKNOWN)
+		return e->what != WHAT_STOP;
+	switch (e->what) {
+	case WHAT_START:
+		return after(e->at, b->ready_at, READY_SPREAD_NS) || after(e->at, b->start_at, READY_SPREAD_NS * 2);
+	case WHAT_ARGS:
+		if (after(e->at, b->ready_at, NS_PER_S) && e->ref.source == b->args_source)
+			return true;
+		if (b->args_at == UNKNOWN) /* arguments come first: what ran before was another process */
+			return after(e->at, b->ready_at, READY_SPREAD_NS) || after(e->at, b->pool_at, READY_SPREAD_NS);
+		if (e->ref.source != b->args_source) /* the other node, or another copy, of the same start */
+			return after(e->at, b->args_at, POOL_SPREAD_NS);
+		return after(e->at, b->pool_at, NS_PER_S) || after(e->at, b->args_at, ARGS_SPREAD_NS);
+	case WHAT_POOL: return after(e->at, b->ready_at, READY_SPREAD_NS) || after(e->at, b->pool_at, POOL_SPREAD_NS);
+	case WHAT_PAGE_BOOT: return b->pool_at != UNKNOWN && e->at > b->pool_at;
+	case WHAT_SNAPSHOT: return b->from_snapshot && contradicts(b, e);
+	case WHAT_READY:
+	case WHAT_STOP: return false;
+	}
+	return false;
+}
+
+static void boot_facts(struct boot *b, const struct boot_event *e, bool inherited)
+{
+	b->contradicted |= contradicts(b, e);
+	if (!b->role)
+		b->role = e->role;
+	for (int i = 0; i < BOOT_TEXTS; i++)
+		if (!b->text[i])
+			b->text[i] = e->text[i];
+	/* the line with pool and context is the final word; sizes printed before it are raw */
+	bool line = e->number[BN_POOL] != UNKNOWN && e->number[BN_CONTEXT] != UNKNOWN;
+	for (int i = 0; i < BOOT_NUMBERS; i++) {
+		if (e->number[i] == UNKNOWN || (inherited && (i == BN_POOL || i == BN_LIMIT)))
+			continue;
+		if (b->number[i] == UNKNOWN || (i == BN_POOL && line && !b->pool_is_line))
+			b->number[i] = e->number[i];
+	}
+	b->pool_is_line |= line && !inherited;
+}
+
+static int boot_take(struct resolve *r, struct boot **cur, uint32_t worker, const struct boot_event *e, struct err *err)
+{
+	bool inherited = e->worker != worker;
+	if (begins(*cur, e)) {
+		struct boot *b = shelf_add(&r->boots);
+		if (!b)
+			return err_nomem(err);
+		*b = (struct boot){.worker = worker};
+		b->ended_ns = b->start_at = b->args_at = b->pool_at = b->ready_at = b->stop_at = UNKNOWN;
+		b->rejection_limit = UNKNOWN;
+		for (int i = 0; i < BOOT_NUMBERS; i++)
+			b->number[i] = UNKNOWN;
+		b->started_ns = !*cur && (e->what == WHAT_SNAPSHOT || e->what == WHAT_STOP) ? UNKNOWN : e->at;
+		if (*cur && (*cur)->stop_at == UNKNOWN)
+			(*cur)->ended_ns = e->at;
+		*cur = b;
+	}
+	struct boot *b = *cur;
+	switch (e->what) {
+	case WHAT_START: b->start_at = earlier(b->start_at, e->at); break;
+	case WHAT_ARGS:
+		if (b->args_at == UNKNOWN)
+			b->args_source = e->ref.source;
+		b->args_at = earlier(b->args_at, e->at);
+		break;
+	case WHAT_POOL:
+	case WHAT_PAGE_BOOT: b->pool_at = earlier(b->pool_at, e->at); break;
+	case WHAT_READY: b->ready_at = earlier(b->ready_at, e->at); break;
+	case WHAT_STOP: b->stop_at = b->ended_ns = later(b->stop_at, e->at); break;
+	case WHAT_SNAPSHOT: b->from_snapshot = true; break;
+	}
+	boot_facts(b, e, inherited);
+	return refs_add(r, &b->refs, e->ref, err);
+}
+
+/* A boot without a beginning for what was seen before the first one. */
+static int boot_implied(struct resolve *r, uint32_t worker, int64_t ended, struct err *err)
+{
+	struct worker *w = worker_at(r, worker);
+	struct boot *b = shelf_add(&r->boots);
+	if (!b)
+		return err_nomem(err);
+	*b = (struct boot){.worker = worker, .started_ns = UNKNOWN, .ended_ns = ended, .rejection_limit = UNKNOWN};
+	b->start_at = b->args_at = b->pool_at = b->ready_at = b->stop_at = UNKNOWN;
+	for (int i = 0; i < BOOT_NUMBERS; i++)
+		b->number[i] = UNKNOWN;
+	return refs_add(r, &b->refs, w->early_ref, err);
+}
+
+/* Events of one worker, in time order -> its boots. */
+static int boot_worker(struct resolve *r, uint32_t worker, struct boot_event **events, size_t n, struct err *err)
+{
+	struct worker *w = worker_at(r, worker);
+	struct boot *cur = NULL;
+	bool engine = false;
+	int64_t first = UNKNOWN;
+	for (size_t i = 0; i < n; i++)
+		engine |= events[i]->what != WHAT_PAGE_BOOT && events[i]->what != WHAT_SNAPSHOT;
+	for (size_t i = 0; i < n && first == UNKNOWN; i++)
+		if (events[i]->what <= WHAT_READY || (events[i]->what == WHAT_PAGE_BOOT && !engine))
+			first = events[i]->at;
+	w->boots_from = r->boots.n;
+	bool from_start = !n || (events[0]->what != WHAT_SNAPSHOT && events[0]->what != WHAT_STOP);
+	if (w->has_early &&
+	    (!n || (from_start && w->early_ns != UNKNOWN && first != UNKNOWN && w->early_ns < first - SKEW_NS))) {
+		int res = boot_implied(r, worker, first, err);
+		if (res)
+			return res;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct boot_event *e = events[i];
+		if (e->what == WHAT_PAGE_BOOT && engine)
+			continue; /* the engine's own log says when it started */
+		int res = boot_take(r, &cur, worker, e, err);
+		if (res)
+			return res;
+	}
+	/* page size and pool from the page log, where the engine does not say */
+	for (size_t i = 0; i < n && engine; i++) {
+		for (uint32_t k = r->boots.n; events[i]->what == WHAT_PAGE_BOOT && k-- > w->boots_from;) {
+			struct boot *b = boot_at(r, k);
+			if (b->started_ns != UNKNOWN && events[i]->at != UNKNOWN &&
+			    events[i]->at < b->started_ns - SKEW_NS)
+				continue;
+			boot_facts(b, events[i], false);
+			int res = refs_add(r, &b->refs, events[i]->ref, err);
+			if (res)
+				return res;
+			break;
+		}
+	}
+	w->n_boots = r->boots.n - w->boots_from;
+	return 0;
+}
+
+/* A server's own boot has the pool of its ranks only when all of them are known and equal. */
+static void pool_of_ranks(struct resolve *r, struct boot *b)
+{
+	int64_t pool = UNKNOWN, ranks = 0;
+	for (uint32_t i = 0; i < r->workers.n; i++) {
+		const struct worker *w = worker_at(r, i);
+		if (!w->ranked || w->base != b->worker)
+			continue;
+		int64_t its = UNKNOWN;
+		for (uint32_t k = 0; k < w->n_boots; k++) {
+			const struct boot *o = boot_at(r, w->boots_from + k);
+			if (o->started_ns == b->started_ns)
+				its = o->number[BN_POOL];
+		}
+		if (its == UNKNOWN || (pool != UNKNOWN && pool != its))
+			return;
+		pool = its;
+		ranks++;
+	}
+	if (ranks && ranks == b->number[BN_DP])
+		b->number[BN_POOL] = pool;
+}
+
+static enum role worker_role(const struct resolve *r, uint32_t at)
+{
+	const struct worker *w = worker_at(r, at);
+	enum role role = ROLE_UNKNOWN;
+	for (uint32_t k = 0; k < w->n_boots; k++) /* the latest that says so */
+		if (boot_at(r, w->boots_from + k)->role)
+			role = boot_at(r, w->boots_from + k)->role;
+	for (uint32_t i = 0; i < r->n_sources && !role; i++) {
+		uint32_t own = r->sources[i].worker_at;
+		if (own != NO_INDEX && (own == at || own == w->base))
+			role = r->sources[i].role;
+	}
+	int kinds = 0;
+	for (int i = ROLE_PREFILL; i <= ROLE_UNIFIED && !role; i++)
+		kinds += w->saw_role[i];
+	for (int i = ROLE_PREFILL; i <= ROLE_UNIFIED && kinds == 1 && !role; i++)
+		if (w->saw_role[i])
+			role = (enum role)i;
+	if (!role && !kinds && w->load_prefill && w->load_decode)
+		role = ROLE_UNIFIED;
+	return role;
+}
+
+int boot_build(struct resolve *r, struct err *err)
+{
+	uint32_t n = r->boot_events.n;
+	struct boot_event **all = malloc((n + 1) * sizeof(struct boot_event *));
+	struct boot_event **own = malloc((n + 1) * sizeof(struct boot_event *));
+	int res = all && own ? 0 : err_nomem(err);
+	for (uint32_t i = 0; i < n && !res; i++)
+		all[i] = shelf_at(&r->boot_events, i);
+	if (!res)
+		qsort(all, n, sizeof(*all), event_cmp);
+	for (uint32_t i = 0; i < r->workers.n && !res; i++) {
+		const struct worker *w = worker_at(r, i);
+		size_t count = 0;
+		for (uint32_t k = 0; k < n; k++)
+			if (all[k]->worker == i || (w->ranked && all[k]->worker == w->base))
+				own[count++] = all[k];
+		res = boot_worker(r, i, own, count, err);
+	}
+	for (uint32_t i = 0; i < r->boots.n && !res; i++) {
+		struct boot *b = boot_at(r, i);
+		const struct worker *w = worker_at(r, b->worker);
+		if (w->has_ranks && !w->ranked && b->number[BN_POOL] == UNKNOWN)
+			pool_of_ranks(r, b);
+	}
+	for (uint32_t i = 0; i < r->workers.n && !res; i++)
+		worker_at(r, i)->role = (uint8_t)worker_role(r, i);
+	free(all);
+	free(own);
+	return res;
+}
+
+/* Index of the boot that ran then, or NO_INDEX. */
+static uint32_t boot_running(const struct resolve *r, uint32_t worker, int64_t at)
+{
+	const struct worker *w = worker_at(r, worker);
+	if (at == UNKNOWN)
+		return w->n_boots == 1 ? w->boots_from : NO_INDEX;
+	for (uint32_t k = w->n_boots; k-- > 0;) {
+		const struct boot *b = boot_at(r, w->boots_from + k);
+		/* clocks of one worker's sources differ by seconds; a start is never that close to the first request */
+		if (b->started_ns != UNKNOWN && at < b->started_ns - 5 * NS_PER_S)
+			continue;
+		return b->ended_ns != UNKNOWN && at > b->ended_ns + SKEW_NS ? NO_INDEX : w->boots_from + k;
+	}
+	return NO_INDEX;
+}
+
+/* A rejection names the limit, unless it speaks of the context window only. */
+static void boot_limit(struct boot *b, int64_t limit, bool about_context)
+{
+	if (limit == UNKNOWN || about_context ||
+	    (b->number[BN_CONTEXT] != UNKNOWN && limit >= b->number[BN_CONTEXT] - 1))
+		return;
+	b->rejection_limit = earlier(b->rejection_limit, limit);
+}
+
+static void boot_finish(const struct resolve *r, struct boot *b)
+{
+	int64_t context = b->number[BN_CONTEXT], pool = b->number[BN_POOL];
+	if (b->number[BN_LIMIT] != UNKNOWN) {
+		b->limit_basis = "printed";
+	} else if (b->rejection_limit != UNKNOWN) {
+		b->number[BN_LIMIT] = b->rejection_limit;
+		b->limit_basis = "rejection";
+	} else if (text_is(names_text(&r->names, b->text[BT_ENGINE]), "sglang") && context > SGLANG_LIMIT_MARGIN + 1 &&
+		   pool > SGLANG_LIMIT_MARGIN + 1) {
+		b->number[BN_LIMIT] = MIN(context, pool) - 1 - SGLANG_LIMIT_MARGIN;
+		b->limit_basis = "derived";
+	}
+}
+
+int boot_assign(struct resolve *r, struct err *err)
+{
+	(void)err;
+	for (uint32_t i = 0; i < r->legs.n; i++) {
+		struct leg *l = leg_at(r, i);
+		uint32_t at = boot_running(r, l->worker, l->started != UNKNOWN ? l->started : l->lo);
+		struct boot *b = at == NO_INDEX ? NULL : boot_at(r, at);
+		l->boot = b ? at + 1 : 0;
+		if (!l->role)
+			l->role = (uint8_t)(b && b->role ? b->role : worker_at(r, l->worker)->role);
+		if (!b)
+			continue;
+		if (l->outcome == OUT_REJECTED || l->outcome == OUT_TRUNCATED)
+			boot_limit(b, l->limit, l->rejected_context);
+	}
+	for (uint32_t i = 0; i < r->strays.n; i++) {
+		const struct stray *s = shelf_at(&r->strays, i);
+		uint32_t at = boot_running(r, s->worker, s->at);
+		if (at != NO_INDEX)
+			boot_limit(boot_at(r, at), s->limit,
+				   text_find(names_text(&r->names, s->message), "context length", 0) != SIZE_MAX);
+	}
+	for (uint32_t i = 0; i < r->boots.n; i++)
+		boot_finish(r, boot_at(r, i));
+	return 0;
+}
+
+int boot_write(struct resolve *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf refs = BUF_INIT(64 * KIB);
+	int64_t id = 0;
+	int res =
+	    sql_prepare(&s, r->c,
+			"INSERT INTO boot(boot, worker, started_ns, ended_ns, engine, version, commit_id, model, role, "
+			"transfer_backend, context_len, pool_tokens, page_size, input_limit, input_limit_basis, "
+			"auto_truncate, refs) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			err);
+	for (uint32_t i = 0; i < r->workers.n && !res; i++) {
+		const struct worker *w = worker_at(r, r->worker_order[i]);
+		for (uint32_t k = 0; k < w->n_boots && w->id && !res; k++) {
+			struct boot *b = boot_at(r, w->boots_from + k);
+			b->id = ++id;
+			const int64_t ints[] = {b->id, w->id, b->started_ns, b->ended_ns};
+			for (int c = 0; c < 4 && !res; c++)
+				res = sql_int(s, c + 1, ints[c], err);
+			for (int c = 0; c < 4 && !res; c++)
+				res = sql_text(s, c + 5, names_text(&r->names, b->text[c]), err);
+			if (!res)
+				res = sql_text(s, 9, maybe(role_name(b->role)), err);
+			if (!res)
+				res = sql_text(s, 10, names_text(&r->names, b->text[BT_BACKEND]), err);
+			for (int c = 0; c < BN_TRUNCATE && !res; c++)
+				res = sql_int(s, c + 11, b->number[c], err);
+			if (!res)
+				res = sql_text(s, 15, maybe(b->limit_basis), err);
+			if (!res)
+				res = sql_int(s, 16, b->number[BN_TRUNCATE], err);
+			if (!res)
+				res = refs_json(r, &b->refs, &refs, err);
+			if (!res)
+				res = sql_text(s, 17, buf_text(&refs), err);
+			if (!res)
+				res = sql_run(s, err);
+		}
+	}
+	return res;
+}
+
+/* --- workers, which follow from boots and legs --- */
+
+static int worker_write(struct resolve *r, struct sql *s, uint32_t at, struct err *err)
+{
+	struct worker *w = worker_at(r, at);
+	uint32_t engine = 0;
+	for (uint32_t k = 0; k < w->n_boots; k++)
+		if (boot_at(r, w->boots_from + k)->text[BT_ENGINE])
+			engine = boot_at(r, w->boots_from + k)->text[BT_ENGINE];
+	int res = sql_int(s, 1, w->id, err);
+	if (!res)
+		res = sql_text(s, 2, names_text(&r->names, w->name), err);
+	if (!res)
+		res = sql_text(s, 3, maybe(role_name(w->role)), err);
+	if (!res)
+		res = sql_text(s, 4, names_text(&r->names, engine), err);
+	if (!res)
+		res = sql_int(s, 5, w->first_ns, err);
+	if (!res)
+		res = sql_int(s, 6, w->last_ns, err);
+	if (!res)
+		res = sql_int(s, 7, w->page_log, err);
+	return res ? res : sql_run(s, err);
+}
+
+int workers_write(struct resolve *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int64_t id = 0;
+	int res = sql_prepare(&s, r->c,
+			      "INSERT INTO worker(worker, name, role, engine, first_ns, last_ns, has_page_log) "
+			      "VALUES(?,?,?,?,?,?,?)",
+			      err);
+	for (uint32_t i = 0; i < r->workers.n && !res; i++) {
+		uint32_t at = r->worker_order[i];
+		struct worker *w = worker_at(r, at);
+		/* a server whose ranks speak for it needs no row; neither does a gateway's or an empty source's name */
+		bool boots = false;
+		for (uint32_t k = 0; k < r->boot_events.n && !boots; k++)
+			boots = ((const struct boot_event *)shelf_at(&r->boot_events, k))->worker == at;
+		if (!w->used && (!boots || w->has_ranks))
+			continue;
+		w->id = ++id;
+		res = worker_write(r, s, at, err);
+	}
+	return res;
+}

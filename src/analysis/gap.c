@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gap.c - what the case does not hold: holes in sequences, records that were not understood, sources that failed
+ *
+ * Every gap says what it takes away from the answers. Times are NULL where nobody knows them.
+ */
+#include "resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int gap_add(struct resolve *r, const struct gap *g, struct err *err)
+{
+	if (!g->effect.ptr)
+		return err_nomem(err);
+	struct gap *to = shelf_add(&r->gaps);
+	if (!to)
+		return err_nomem(err);
+	*to = *g;
+	return 0;
+}
+
+/* --- sequences --- */
+
+static int span_cmp(const void *a, const void *b)
+{
+	const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
+	if (x->worker != y->worker)
+		return x->worker < y->worker ? -1 : 1;
+	if (x->at_from != y->at_from)
+		return x->at_from < y->at_from ? -1 : 1;
+	if (x->boot != y->boot)
+		return x->boot ? -1 : 1;
+	return x->seq_from < y->seq_from ? -1 : x->seq_from > y->seq_from;
+}
+
+static int seq_cmp(const void *a, const void *b)
+{
+	const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
+	if (x->seq_from != y->seq_from)
+		return x->seq_from < y->seq_from ? -1 : 1;
+	return x->at_from < y->at_from ? -1 : x->at_from > y->at_from;
+}
+
+static int gap_sequence(struct resolve *r, const struct span *before, const struct span *after, int64_t missing,
+			struct err *err)
+{
+	struct text name = names_text(&r->names, worker_at(r, after->worker)->name);
+	struct gap g = {.kind = "sequence", .source = after->first.source, .worker = after->worker, .missing = missing};
+	g.from = before ? before->at_to : UNKNOWN;
+	g.to = after->at_from;
+	if (before)
+		g.effect = arena_printf(
+		    &r->arena,
+		    "page log of %.*s lacks %lld records between seq %lld and %lld: what pages held across this "
+		    "hole is unknown, and no request that held pages then can be cleared",
+		    TEXT_ARG(text_sub(name, 0, 100)), (long long)missing, (long long)before->seq_to,
+		    (long long)after->seq_from);
+	else
+		g.effect = arena_printf(
+		    &r->arena,
+		    "page log of %.*s begins at seq %lld without a boot record: what pages held before is unknown",
+		    TEXT_ARG(text_sub(name, 0, 100)), (long long)after->seq_from);
+	int res = before ? refs_add(r, &g.refs, before->last, err) : 0;
+	if (!res)
+		res = refs_add(r, &g.refs, after->first, err);
+	return res ? res : gap_add(r, &g, err);
+}
+
+/* One boot of one worker: spans in any order. */
+static int gap_boot(struct resolve *r, const struct span **s, size_t n, bool boot, struct err *err)
+{
+	int res = 0;
+	qsort(s, n, sizeof(*s), seq_cmp);
+	if (!boot && s[0]->seq_from > 0)
+		res = gap_sequence(r, NULL, s[0], s[0]->seq_from, err);
+	const struct span *reach = s[0];
+	for (size_t i = 1; i < n && !res; i++) {
+		if (s[i]->seq_from > reach->seq_to && s[i]->seq_from - 1 > reach->seq_to)
+			res = gap_sequence(r, reach, s[i], s[i]->seq_from - reach->seq_to - 1, err);
+		if (s[i]->seq_to > reach->seq_to)
+			reach = s[i];
+	}
+	return res;
+}
+
+static int gap_sequences(struct resolve *r, struct err *err)
+{
+	uint32_t n = r->spans.n;
+	const struct span **s = malloc(((size_t)n + 1) * sizeof(*s));
+	if (!s)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < n; i++)
+		s[i] = shelf_at(&r->spans, i);
+	qsort(s, n, sizeof(*s), span_cmp);
+	int res = 0;
+	for (uint32_t i = 0, k; i < n && !res; i = k) {
+		for (k = i + 1; k < n && s[k]->worker == s[i]->worker && !s[k]->boot;)
+			k++;
+		/* the same boot record in two copies of the log is one boot */
+		while (k < n && s[i]->boot && s[k]->worker == s[i]->worker && s[k]->boot &&
+		       s[k]->seq_from == s[i]->seq_from && s[k]->at_from == s[i]->at_from)
+			for (k++; k < n && s[k]->worker == s[i]->worker && !s[k]->boot;)
+				k++;
+		res = gap_boot(r, s + i, k - i, s[i]->boot, err);
+	}
+	free(s);
+	if (!res && r->spans_full) {
+		struct gap g = {
+		    .kind = "sequence",
+		    .source = NO_INDEX,
+		    .worker = NO_INDEX,
+		    .from = UNKNOWN,
+		    .to = UNKNOWN,
+		    .missing = UNKNOWN,
+		    .effect = TEXT("a page log is too disordered to check its sequence: completeness is unknown")};
+		res = gap_add(r, &g, err);
+	}
+	return res;
+}
+
+/* --- sources --- */
+
+static int gap_sources(struct resolve *r, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < r->n_sources && !res; i++) {
+		const struct source_info *s = &r->sources[i];
+		struct gap g = {
+		    .source = i, .worker = s->worker_at, .from = s->first_ns, .to = s->last_ns, .missing = UNKNOWN};
+		if (text_is(s->status, "failed") || text_is(s->status, "reading")) {
+			g.kind = "failed_source";
+			g.effect =
+			    arena_printf(&r->arena,
+					 "this source was not read to its end (%.*s): nothing can be said about what "
+					 "the rest of it holds",
+					 TEXT_ARG(s->reason.len ? text_sub(s->reason, 0, 300) : TEXT("interrupted")));
+		} else if (text_is(s->status, "unrecognised")) {
+			g.kind = "unrecognised";
+			g.effect = arena_printf(
+			    &r->arena,
+			    "no format recognises this source (%.*s): it is kept as evidence, and nothing "
+			    "in the answers rests on it",
+			    TEXT_ARG(s->reason.len ? text_sub(s->reason, 0, 300) : TEXT("unknown format")));
+		} else if (s->anonymous) {
+			g.kind = "unattached";
+			g.missing = s->anonymous;
+			g.refs = s->anonymous_refs;
+			g.effect =
+			    arena_printf(&r->arena,
+					 "%u access lines of this gateway carry no id: they cannot be joined to a "
+					 "request, and are not counted as responses",
+					 s->anonymous);
+		} else {
+			continue;
+		}
+		res = gap_add(r, &g, err);
+	}
+	return res;
+}
+
+static int reject_refs(struct resolve *r, struct sql *s, uint32_t source, struct text reason, struct refs *to,
+		       struct err *err)
+{
+	int res = sql_int(s, 1, r->sources[source].id, err);
+	if (!res)
+		res = sql_text(s, 2, reason, err);
+	if (!res)
+		res = sql_int(s, 3, REFS_MAX, err);
+	while (!res && (res = sql_step(s, err)) == 1) {
+		struct ref_node n = {.off = (uint64_t)sql_get_int(s, 0), .source = source};
+		n.len = (uint32_t)MIN((uint64_t)sql_get_int(s, 1), UINT32_MAX);
+		res = refs_add(r, to, n, err);
+	}
+	return res;
+}
+
+/* Records of recognised sources that were not understood, one gap per source and reason. */
+static int gap_rejects(struct resolve *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL, *refs = NULL;
+	int res = sql_prepare(
+	    &s, r->c, "SELECT reason, sum(records) FROM reject WHERE source = ? GROUP BY reason ORDER BY reason", err);
+	if (!res)
+		res = sql_prepare(
+		    &refs, r->c,
+		    "SELECT byte_off, byte_len FROM reject WHERE source = ? AND reason = ? ORDER BY byte_off LIMIT ?",
+		    err);
+	for (uint32_t i = 0; i < r->n_sources && !res; i++) {
+		const struct source_info *src = &r->sources[i];
+		if (!src->format.len || text_is(src->status, "unrecognised"))
+			continue;
+		res = sql_int(s, 1, src->id, err);
+		while (!res && (res = sql_step(s, err)) == 1) {
+			struct text reason = arena_text(&r->arena, sql_get_text(s, 0));
+			bool torn = text_starts(reason, "torn");
+			struct gap g = {.kind = torn ? "torn" : "unparsed",
+					.source = i,
+					.worker = src->worker_at,
+					.from = src->first_ns,
+					.to = src->last_ns,
+					.missing = sql_get_int(s, 1)};
+			g.effect = arena_printf(
+			    &r->arena,
+			    torn ? "%lld records were torn (%.*s): what they said is lost, the rest of the source holds"
+				 : "%lld records were not understood (%.*s): they are kept and can be searched, but "
+				   "no answer rests on them",
+			    (long long)g.missing, TEXT_ARG(text_sub(reason, 0, 100)));
+			res = reject_refs(r, refs, i, reason, &g.refs, err);
+			if (!res)
+				res = gap_add(r, &g, err);
+		}
+	}
+	return res;
+}
+
+static int gap_strays(struct resolve *r, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < r->strays.n && !res; i++) {
+		const struct stray *s = shelf_at(&r->strays, i);
+		if (s->attached)
+			continue;
+		char limit[64] = "", length[48] = "unknown length";
+		if (s->limit != UNKNOWN)
+			(void)snprintf(limit, sizeof(limit), ", limit %lld", (long long)s->limit);
+		if (s->input != UNKNOWN)
+			(void)snprintf(length, sizeof(length), "%lld tokens", (long long)s->input);
+		struct gap g = {.kind = "unattached",
+				.source = s->ref.source,
+				.worker = s->worker,
+				.from = s->at,
+				.to = s->at,
+				.missing = UNKNOWN};
+		g.effect =
+		    arena_printf(&r->arena,
+				 "a prompt of %s was %s here%s, but the line names no request and no single leg fits "
+				 "it: some response around this time may be over the limit without being listed",
+				 length, s->what == SEEN_REJECTED ? "rejected" : "truncated", limit);
+		res = refs_add(r, &g.refs, s->ref, err);
+		if (!res)
+			res = gap_add(r, &g, err);
+	}
+	return res;
+}
+
+int gap_collect(struct resolve *r, struct err *err)
+{
+	int res = gap_sequences(r, err);
+	if (!res)
+		res = gap_sources(r, err);
+	if (!res)
+		res = gap_rejects(r, err);
+	return res ? res : gap_strays(r, err);
+}
+
+static int gap_cmp(const void *a, const void *b, void *ctx)
+{
+	const struct resolve *r = ctx;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct gap *x = shelf_at(&r->gaps, i), *y = shelf_at(&r->gaps, k);
+	int64_t tx = x->from != UNKNOWN ? x->from : x->to, ty = y->from != UNKNOWN ? y->from : y->to;
+	if (tx != ty)
+		return tx < ty ? -1 : 1;
+	int c = text_cmp(text_of(x->kind), text_of(y->kind));
+	if (!c && x->source != y->source)
+		c = x->source < y->source ? -1 : 1;
+	if (!c)
+		c = text_cmp(x->effect, y->effect);
+	return c ? c : i < k ? -1 : i > k;
+}
+
+int gap_write(struct resolve *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf tmp = BUF_INIT(64 * KIB);
+	uint32_t n = r->gaps.n, *order = arena_array(&r->arena, (size_t)n + 1, sizeof(*order));
+	if (!order)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), gap_cmp, r);
+	int res = sql_prepare(&s, r->c,
+			      "INSERT INTO gap(gap, kind, source, worker, from_ns, to_ns, missing, effect, refs) "
+			      "VALUES(?,?,?,?,?,?,?,?,?)",
+			      err);
+	for (uint32_t i = 0; i < n && !res; i++) {
+		const struct gap *g = shelf_at(&r->gaps, order[i]);
+		int64_t worker = g->worker == NO_INDEX ? 0 : worker_at(r, g->worker)->id;
+		const int64_t ints[] = {g->source == NO_INDEX ? UNKNOWN : r->sources[g->source].id,
+					worker ? worker : UNKNOWN, g->from, g->to, g->missing};
+		res = sql_int(s, 1, (int64_t)i + 1, err);
+		if (!res)
+			res = sql_text(s, 2, text_of(g->kind), err);
+		for (int c = 0; c < 5 && !res; c++)
+			res = sql_int(s, c + 3, ints[c], err);
+		if (!res)
+			res = sql_text(s, 8, g->effect, err);
+		if (!res)
+			res = refs_json(r, &g->refs, &tmp, err);
+		if (!res)
+			res = sql_text(s, 9, buf_text(&tmp), err);
+		if (!res)
+			res = sql_run(s, err);
+	}
+	return res;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request.c - which request a person means by a name, an alias, or the beginning of one
+ *
+ * A request's own name is exact and goes first. An alias or a prefix that fits several requests is an error that lists
+ * them: clients choose some ids, so the same one can belong to several requests.
+ */
+#include "pagetrail/analysis.h"
+#include "pagetrail/buf.h"
+#include "pagetrail/limits.h"
+
+#include <string.h>
+
+#define PREFIX_MIN     6
+#define CANDIDATES_MAX 8
+
+/* Runs a lookup with one or two texts bound. 0 one request; 1 none; ERR_INPUT several. */
+static int lookup(struct case_file *c, const char *sql, struct text name, struct text upto, int64_t *ret,
+		  struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf list = BUF_INIT(16 * KIB);
+	unsigned n = 0;
+	int res = sql_prepare(&s, c, sql, err);
+	if (!res)
+		res = sql_text(s, 1, name, err);
+	if (!res && upto.ptr)
+		res = sql_text(s, 2, upto, err);
+	while (!res && (res = sql_step(s, err)) == 1) {
+		res = 0;
+		if (!n++)
+			*ret = sql_get_int(s, 0);
+		if (n <= CANDIDATES_MAX && n > 1)
+			res = buf_add(&list, ", ", 2, err);
+		if (!res && n <= CANDIDATES_MAX)
+			res = text_visible(sql_get_text(s, 1), 64, &list, err);
+	}
+	if (res || n == 1)
+		return res;
+	if (!n)
+		return 1;
+	CLEANUP(buf_done) struct buf shown = BUF_INIT(16 * KIB);
+	res = text_visible(name, 64, &shown, err);
+	if (res)
+		return res;
+	err_set(err, ERR_INPUT, "'%.*s' is not unique: %.*s%s", TEXT_ARG(buf_text(&shown)),
+		TEXT_ARG(text_sub(buf_text(&list), 0, 360)), n > CANDIDATES_MAX ? ", …" : "");
+	return err_hint(err, "name one of them");
+}
+
+static int lookup_prefix(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	char upto[NAME_MAX_BYTES + 1];
+	size_t n = MIN(name.len, (size_t)NAME_MAX_BYTES);
+	memcpy(upto, name.ptr, n);
+	while (n && (unsigned char)upto[n - 1] == 0xff)
+		n--;
+	if (!n)
+		return 1;
+	upto[n - 1] = (char)((unsigned char)upto[n - 1] + 1);
+	/* a prefix may begin the name and an alias of one request: that is still one */
+	return lookup(
+	    c,
+	    "SELECT request, name FROM request WHERE request IN (SELECT request FROM request WHERE name >= ?1 AND "
+	    "name < ?2 UNION SELECT request FROM alias WHERE value >= ?1 AND value < ?2 LIMIT 64) ORDER BY request "
+	    "LIMIT 9",
+	    name, (struct text){upto, n}, ret, err);
+}
+
+int request_find(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	const struct text none = {NULL, 0};
+	int res = 1;
+	if (name.len && name.len <= 2 * NAME_MAX_BYTES)
+		res = lookup(c, "SELECT request, name FROM request WHERE name = ?1", name, none, ret, err);
+	else
+		name = text_sub(name, 0, NAME_MAX_BYTES);
+	if (res == 1 && name.len)
+		res = lookup(
+		    c,
+		    "SELECT request, name FROM request WHERE request IN (SELECT request FROM alias WHERE value = ?1) "
+		    "ORDER BY request LIMIT 9",
+		    name, none, ret, err);
+	if (res == 1 && name.len >= PREFIX_MIN && name.len <= NAME_MAX_BYTES)
+		res = lookup_prefix(c, name, ret, err);
+	if (res != 1)
+		return res;
+	CLEANUP(buf_done) struct buf shown = BUF_INIT(16 * KIB);
+	res = text_visible(name, 64, &shown, err);
+	if (res)
+		return res;
+	err_set(err, ERR_INPUT, "no request is called '%.*s'", TEXT_ARG(buf_text(&shown)));
+	return err_hint(err, "give an alias of the request, or at least %d characters of one", PREFIX_MIN);
+}

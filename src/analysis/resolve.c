@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve.c - rebuilds the dimension tables from the events of a case
+ *
+ * Order of work: page log (rids, workers, sequence), names of workers, clocks, boots and legs and lifetimes, joining,
+ * boots of legs, rows. The tables of a case are always those of one complete run: everything is replaced, in the
+ * caller's transaction, and `derived_from` names the evidence that they were made from.
+ */
+#include "resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Changes whenever the same events would give other rows. */
+#define RESOLVE_VERSION 1
+
+static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
+{
+	*r = (struct resolve){.c = c};
+	arena_init(&r->arena, SIZE_MAX / 2);
+	shelf_init(&r->workers, sizeof(struct worker));
+	shelf_init(&r->boots, sizeof(struct boot));
+	shelf_init(&r->boot_events, sizeof(struct boot_event));
+	shelf_init(&r->legs, sizeof(struct leg));
+	shelf_init(&r->lives, sizeof(struct life));
+	shelf_init(&r->execs, sizeof(struct exec));
+	shelf_init(&r->rooms, sizeof(struct room_node));
+	shelf_init(&r->refs, sizeof(struct ref_node));
+	shelf_init(&r->gaps, sizeof(struct gap));
+	shelf_init(&r->strays, sizeof(struct stray));
+	shelf_init(&r->spans, sizeof(struct span));
+	shelf_init(&r->requests, sizeof(struct request));
+	return names_init(&r->names, err);
+}
+
+static void resolve_close(struct resolve *r)
+{
+	struct shelf *const shelves[] = {&r->workers, &r->boots, &r->boot_events, &r->legs,   &r->lives, &r->execs,
+					 &r->rooms,   &r->refs,  &r->gaps,        &r->strays, &r->spans, &r->requests};
+	for (size_t i = 0; i < ARRAY_SIZE(shelves); i++)
+		shelf_done(shelves[i]);
+	names_done(&r->names);
+	arena_done(&r->arena);
+	free(r->span_open);
+	free(r->parent);
+	free(r->root_tenant);
+	free(r->root_life);
+	free(r->leg_order);
+	free(r->life_order);
+	free(r->request_order);
+	free(r->worker_order);
+}
+
+static int worker_cmp(const void *a, const void *b, void *ctx)
+{
+	const struct resolve *r = ctx;
+	return text_cmp(names_text(&r->names, worker_at(r, *(const uint32_t *)a)->name),
+			names_text(&r->names, worker_at(r, *(const uint32_t *)b)->name));
+}
+
+static int sort_workers(struct resolve *r, struct err *err)
+{
+	r->worker_order = malloc(((size_t)r->workers.n + 1) * sizeof(*r->worker_order));
+	if (!r->worker_order)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < r->workers.n; i++)
+		r->worker_order[i] = i;
+	qsort_r(r->worker_order, r->workers.n, sizeof(*r->worker_order), worker_cmp, r);
+	return 0;
+}
+
+static int resolve_clear(struct case_file *c, struct err *err)
+{
+	return sql_exec(
+	    c,
+	    "DROP INDEX IF EXISTS alias_by_value; DROP INDEX IF EXISTS alias_by_request; "
+	    "DROP INDEX IF EXISTS leg_by_request; DROP INDEX IF EXISTS leg_by_worker; "
+	    "DROP INDEX IF EXISTS response_by_request; "
+	    "DELETE FROM response; DELETE FROM leg; DELETE FROM alias; DELETE FROM request; DELETE FROM gap; "
+	    "DELETE FROM clock; DELETE FROM boot; DELETE FROM tenant; DELETE FROM worker;",
+	    err);
+}
+
+/* Indexes come after the rows: filling a table with live ones takes several times as long. */
+static int resolve_index(struct case_file *c, struct err *err)
+{
+	return sql_exec(
+	    c,
+	    "CREATE INDEX alias_by_value ON alias(value); CREATE INDEX alias_by_request ON alias(request); "
+	    "CREATE INDEX leg_by_request ON leg(request); CREATE INDEX leg_by_worker ON leg(worker, started_ns); "
+	    "CREATE INDEX response_by_request ON response(request);",
+	    err);
+}
+
+static int resolve_events(struct resolve *r, struct err *err)
+{
+	int res = load_sources(r, err);
+	if (!res)
+		res = page_scan(r, err);
+	if (!res)
+		res = workers_map(r, err);
+	if (!res)
+		res = clock_fit_all(r, err);
+	if (!res)
+		res = boot_load(r, err);
+	if (!res)
+		res = leg_load(r, err);
+	if (!res)
+		res = life_load(r, err);
+	if (!res)
+		res = boot_build(r, err);
+	if (!res)
+		res = page_join(r, err);
+	if (!res)
+		res = stray_attach(r, err);
+	if (!res)
+		res = boot_assign(r, err);
+	if (!res)
+		res = join_all(r, err);
+	return res ? res : sort_workers(r, err);
+}
+
+static int resolve_rows(struct resolve *r, struct err *err)
+{
+	int res = resolve_clear(r->c, err);
+	if (!res)
+		res = workers_write(r, err);
+	if (!res)
+		res = boot_write(r, err);
+	if (!res)
+		res = request_write(r, err);
+	if (!res)
+		res = response_write(r, err);
+	if (!res)
+		res = gap_collect(r, err);
+	if (!res)
+		res = gap_write(r, err);
+	if (!res)
+		res = clock_write(r, err);
+	return res ? res : resolve_index(r->c, err);
+}
+
+/* What the tables rest on, cheaply: no event is decoded for it. */
+static int derived_from(struct case_file *c, char out[SHA256_HEX + 16], struct err *err)
+{
+	static const char *const texts[] = {
+	    "SELECT count(*), coalesce(max(chunk), 0), coalesce(sum(n), 0) FROM event_chunk",
+	    "SELECT count(*), coalesce(sum(records), 0) FROM reject",
+	    ("SELECT source, status, format, worker, worker_alias, role, tz, tz_basis, records, unparsed, "
+	     "content_sha256 "
+	     "FROM source ORDER BY source"),
+	};
+	struct sha256 *hash = NULL;
+	int res = sha256_new(&hash, err);
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && !res; i++) {
+		CLEANUP(sql_endp) struct sql *s = NULL;
+		res = sql_prepare(&s, c, texts[i], err);
+		while (!res && (res = sql_step(s, err)) == 1) {
+			res = 0;
+			for (int k = 0; k < sql_columns(s) && !res; k++) {
+				struct text t = sql_get_text(s, k);
+				res = sha256_add(hash, t.ptr ? t.ptr : "", t.len, err);
+				if (!res)
+					res = sha256_add(hash, t.ptr ? "\1" : "\2", 1, err);
+			}
+		}
+	}
+	unsigned char digest[SHA256_BYTES];
+	char hex[SHA256_HEX];
+	if (res) {
+		sha256_free(hash);
+		return res;
+	}
+	res = sha256_end(hash, digest, err);
+	if (res)
+		return res;
+	sha256_hex(digest, hex);
+	(void)snprintf(out, SHA256_HEX + 16, "v%d %s", RESOLVE_VERSION, hex);
+	return 0;
+}
+
+int resolve_case(struct case_file *c, struct err *err)
+{
+	struct resolve r;
+	char state[SHA256_HEX + 16];
+	int res = resolve_open(&r, c, err);
+	if (!res)
+		res = resolve_events(&r, err);
+	if (!res)
+		res = resolve_rows(&r, err);
+	resolve_close(&r);
+	if (!res)
+		res = derived_from(c, state, err);
+	return res ? res : case_info_set(c, "derived_from", text_of(state), err);
+}
+
+int resolve_needed(struct case_file *c, struct err *err)
+{
+	CLEANUP(buf_done) struct buf have = BUF_INIT(4 * KIB);
+	char state[SHA256_HEX + 16];
+	int res = case_info_get(c, "derived_from", &have, err);
+	if (res)
+		return res;
+	res = derived_from(c, state, err);
+	return res ? res : !text_is(buf_text(&have), state);
+}

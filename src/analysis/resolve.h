@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve.h - private to resolve*.c, boot.c, clock.c, gap.c: what is held in memory while events become requests
+ *
+ * Sources are visited in canonical order (content hash, then path), never in the order in which they were ingested, and
+ * everything that is numbered gets its number from that order: the same evidence gives the same rows.
+ * Memory is proportional to requests: identifiers are interned once, legs and gateway lifetimes are folded while they
+ * are read, page records leave one `exec` for each rid. Unknown numbers and times are UNKNOWN (INT64_MIN binds as
+ * NULL).
+ */
+#pragma once
+
+#include "pagetrail/analysis.h"
+#include "pagetrail/arena.h"
+#include "pagetrail/column.h"
+#include "pagetrail/evidence.h"
+
+#define UNKNOWN   INT64_MIN
+#define NO_INDEX  UINT32_MAX
+#define REFS_MAX  16
+/* How far sources of one worker may disagree and still speak of one execution. */
+#define SKEW_NS   (120 * NS_PER_S)
+/* A client can send any number of requests under one id: only the newest of a chain are compared. */
+#define CHAIN_MAX 64
+
+enum role { ROLE_UNKNOWN, ROLE_PREFILL, ROLE_DECODE, ROLE_UNIFIED };
+const char *role_name(enum role r); /* NULL for unknown */
+enum role role_of(struct text t);
+
+/* Growing array whose elements never move; zeroed. */
+struct shelf {
+	size_t size;
+	uint32_t n, n_blocks, cap_blocks;
+	char **blocks;
+};
+enum { SHELF_BITS = 12 };
+void shelf_init(struct shelf *s, size_t element_size);
+void shelf_done(struct shelf *s);
+void *shelf_add(struct shelf *s); /* NULL: out of memory */
+static inline void *shelf_at(const struct shelf *s, uint32_t i)
+{
+	return s->blocks[i >> SHELF_BITS] + (size_t)(i & ((1u << SHELF_BITS) - 1)) * s->size;
+}
+
+/* Interned text. Id 0 is "no text". The heads begin chains of things that carry this text. */
+struct name {
+	const char *ptr;
+	uint32_t len;
+	uint32_t rid_legs;  /* legs by normalised rid, newest first; index + 1 */
+	uint32_t room_legs; /* legs by room */
+	uint32_t lives;     /* gateway lifetimes by their key */
+	uint32_t rid_execs; /* page-log executions by rid */
+	uint32_t uses;      /* requests that carry it as their name */
+	uint32_t worker;    /* index + 1 */
+	uint32_t alias;     /* name of the worker that this name of a worker stands for */
+};
+struct names {
+	struct arena arena;
+	struct shelf entries;
+	uint32_t *slots;
+	uint32_t cap;
+};
+int names_init(struct names *n, struct err *err) MUST_CHECK;
+void names_done(struct names *n);
+int names_id(struct names *n, struct text t, uint32_t *ret, struct err *err) MUST_CHECK; /* 0 for the empty text */
+uint32_t names_find(const struct names *n, struct text t);                               /* 0: not there */
+static inline struct name *name_at(const struct names *n, uint32_t id)
+{
+	return shelf_at(&n->entries, id);
+}
+struct text names_text(const struct names *n, uint32_t id); /* {NULL,0} for 0 */
+
+struct ref_node {
+	uint64_t off;
+	uint32_t len, source, next; /* next: index + 1 */
+};
+struct refs {
+	uint32_t head, n;
+};
+
+enum { CLOCK_EXACT, CLOCK_CROSS, CLOCK_START, CLOCK_VOTES };
+enum { CLOCK_QUARTERS = 2 * 56 + 1 };
+struct clock_votes {
+	uint32_t n[CLOCK_QUARTERS];
+	int64_t least[CLOCK_QUARTERS], worst[CLOCK_QUARTERS]; /* remainder, absolute */
+	uint32_t total;
+	struct ref_node sample; /* last anchor */
+};
+
+struct source_info {
+	int64_t id;
+	struct text path, format, worker, alias, tz, tz_basis, status, reason, sha256;
+	int64_t first_ns, last_ns, unparsed;
+	enum role role;
+	uint32_t kinds;     /* bit per event kind that it has */
+	uint32_t worker_at; /* index of its own worker, NO_INDEX: none */
+	/* clock */
+	uint64_t naive, zoned, wild;
+	struct clock_votes *votes; /* CLOCK_VOTES of them, or NULL: no anchor seen */
+	int64_t offset_ns, bound_ns;
+	bool fitted, given;
+	struct text basis;
+	/* anonymous access lines, for the note about them */
+	uint32_t anonymous;
+	struct refs anonymous_refs;
+	/* the last worker text of a batch row and what it was */
+	struct text memo_text;
+	uint32_t memo_worker;
+};
+
+struct worker {
+	uint32_t name;
+	uint32_t base; /* index of the server this is a rank of; own index otherwise */
+	uint32_t engine;
+	int64_t id, first_ns, last_ns;
+	uint32_t boots_from, n_boots; /* in r->boots, sorted by start */
+	uint8_t role;
+	bool ranked, has_ranks, used, page_log;
+	bool saw_role[4], load_prefill, load_decode;
+	int64_t early_ns; /* first sign of life that is no boot event */
+	struct ref_node early_ref;
+	bool has_early;
+};
+
+enum boot_what { WHAT_START, WHAT_ARGS, WHAT_POOL, WHAT_READY, WHAT_SNAPSHOT, WHAT_STOP, WHAT_PAGE_BOOT };
+enum boot_text { BT_ENGINE, BT_VERSION, BT_COMMIT, BT_MODEL, BT_BACKEND, BOOT_TEXTS };
+enum boot_number { BN_CONTEXT, BN_POOL, BN_PAGE_SIZE, BN_LIMIT, BN_TRUNCATE, BN_DP, BOOT_NUMBERS };
+struct boot_event {
+	uint32_t worker, seq; /* seq: canonical order */
+	int64_t at;
+	enum boot_what what;
+	enum role role;
+	uint32_t text[BOOT_TEXTS];
+	int64_t number[BOOT_NUMBERS];
+	struct ref_node ref;
+};
+struct boot {
+	uint32_t worker;
+	int64_t started_ns, ended_ns, id;
+	enum role role;
+	uint32_t text[BOOT_TEXTS];
+	int64_t number[BOOT_NUMBERS];
+	int64_t rejection_limit;
+	const char *limit_basis;
+	struct refs refs;
+	/* while it is built */
+	bool pool_is_line, contradicted;
+	uint32_t args_source;
+	int64_t start_at, args_at, pool_at, ready_at, stop_at;
+	bool from_snapshot;
+};
+
+enum leg_what {
+	SEEN_RECEIVED,
+	SEEN_FINISHED,
+	SEEN_REJECTED,
+	SEEN_TRUNCATED,
+	SEEN_ABORTED,
+	SEEN_FAILED,
+	SEEN_RETRACTED,
+	SEEN_OTHER
+};
+enum outcome { OUT_NONE, OUT_FINISHED, OUT_ABORTED, OUT_FAILED, OUT_TRUNCATED, OUT_REJECTED };
+enum flag { FLAG_NONE, FLAG_ESTIMATE, FLAG_AT_LEAST, FLAG_EXACT };
+enum flag flag_of(struct text t, bool known_value);
+const char *flag_name(enum flag f);
+
+/* Why a node belongs to its request; also the rule of its alias rows. */
+enum rule { RULE_OWN, RULE_ROOM, RULE_RID, RULE_RESPONSE_ID, RULE_GATEWAY_ID, RULE_TRACE_ID, RULE_CONFLICT };
+const char *rule_name(enum rule r);
+
+enum { /* conflicts, bits */
+       CONFLICT_TENANTS = 1,
+       CONFLICT_OVERLAP = 2,
+       CONFLICT_AMBIGUOUS = 4,
+       CONFLICT_ROOM = 8,
+};
+
+struct seen { /* one leg event, normalised */
+	uint32_t source, worker, rid, room, norm;
+	enum leg_what what;
+	enum role role;
+	int64_t at, lo, hi;
+	int64_t started, finished, sent;
+	int64_t input, cached, output, limit, status, batch;
+	enum flag input_flag;
+	uint32_t finish, message, model;
+	int8_t streamed; /* -1 unknown */
+	struct ref_node ref;
+};
+
+struct leg { /* one execution on one worker */
+	uint32_t worker, rid, room, page_rid;
+	uint32_t next_rid, next_room; /* chains; index + 1 */
+	uint32_t finish, message, model;
+	int64_t started, finished, lo, hi;
+	int64_t input, cached, output, rejected, limit, sent;
+	uint32_t received_source, finished_source; /* rank + 1 */
+	int64_t finished_at;
+	uint32_t boot; /* index + 1 */
+	struct refs refs;
+	int32_t status; /* 0 unknown */
+	uint32_t batch; /* 0 unknown */
+	uint32_t attempt;
+	uint8_t role, outcome, input_flag, rule, conflict;
+	int8_t streamed;
+	bool started_epoch, finished_epoch, page_only, input_final, has_page, rejected_context;
+};
+
+struct room_node {
+	uint32_t room, next;
+};
+
+struct life {          /* one request as gateways saw it */
+	uint32_t key;  /* the id under which it is chained */
+	uint32_t next; /* chain; index + 1 */
+	uint32_t gateway_id, response_id, trace_id, tenant, model, finish, message, route;
+	uint32_t rooms; /* list; index + 1 */
+	int64_t started, finished, lo, hi;
+	int64_t input, output, bytes_out, status, inner_status;
+	int64_t span_ns;                     /* length of the record that gave the status */
+	uint32_t start_source, final_source; /* rank + 1: last source that opened, closed it */
+	uint32_t prefill_errors, decode_errors, retries, batch;
+	struct refs refs;
+	uint8_t input_flag, conflict, rule;
+	int8_t streamed, client_gone;
+	bool final, status_split, error_status, final_output_zero;
+};
+
+struct exec {                             /* one rid in a page log */
+	uint32_t worker, rid, room, next; /* chain; index + 1 */
+	int64_t first, last;
+	struct ref_node ref;
+	bool recv, send, freed;
+};
+
+struct gap {
+	const char *kind;
+	uint32_t source; /* rank, NO_INDEX */
+	uint32_t worker; /* index, NO_INDEX */
+	int64_t from, to, missing;
+	struct text effect;
+	struct refs refs;
+};
+
+struct stray { /* a rejection or truncation that names no request */
+	uint32_t worker;
+	enum leg_what what;
+	int64_t at, input, limit;
+	uint32_t message;
+	struct ref_node ref;
+	bool attached;
+};
+
+struct span { /* page records of one worker with consecutive seq */
+	uint32_t worker;
+	bool boot; /* begins with a boot record */
+	int64_t seq_from, seq_to, at_from, at_to;
+	struct ref_node first, last;
+};
+
+struct request {
+	uint32_t name;
+	uint32_t legs_from, n_legs, lives_from, n_lives; /* in leg_order, life_order */
+	int64_t first, last, id;
+	uint32_t tenant, model, node, conflict;
+	uint32_t attempts;
+};
+
+struct clock_pass;
+struct resolve {
+	struct case_file *c;
+	struct arena arena;
+	struct names names;
+	struct source_info *sources;
+	uint32_t n_sources;
+	struct shelf workers, boots, boot_events, legs, lives, execs, rooms, refs, gaps, strays, spans, requests;
+	uint32_t *span_open; /* by worker index + 1 */
+	uint32_t n_span_open;
+	bool spans_full;
+	uint32_t *parent;                  /* union-find over legs, then lives */
+	uint32_t *root_tenant, *root_life; /* by root: tenant, a lifetime + 1 */
+	uint32_t *leg_order, *life_order, *request_order, *worker_order;
+	struct clock_pass *clock_pass; /* only during clock_fit_all() */
+};
+
+static inline struct worker *worker_at(const struct resolve *r, uint32_t i)
+{
+	return shelf_at(&r->workers, i);
+}
+static inline struct leg *leg_at(const struct resolve *r, uint32_t i)
+{
+	return shelf_at(&r->legs, i);
+}
+static inline struct life *life_at(const struct resolve *r, uint32_t i)
+{
+	return shelf_at(&r->lives, i);
+}
+static inline struct boot *boot_at(const struct resolve *r, uint32_t i)
+{
+	return shelf_at(&r->boots, i);
+}
+
+/* NULL stays NULL, so that it is bound as NULL. */
+static inline struct text maybe(const char *t)
+{
+	return t ? text_of(t) : (struct text){NULL, 0};
+}
+
+/* Column readers: unknown is UNKNOWN or {NULL,0}. */
+static inline struct text row_text(const struct event_batch *b, uint32_t row, unsigned col)
+{
+	return event_known(b, row, col) ? b->texts[col][row] : (struct text){NULL, 0};
+}
+static inline int64_t row_int(const struct event_batch *b, uint32_t row, unsigned col)
+{
+	return event_known(b, row, col) ? b->ints[col][row] : UNKNOWN;
+}
+/* Times that arithmetic is safe with; everything else is no time. */
+static inline int64_t sane(int64_t t)
+{
+	return t > INT64_MAX / 4 || t < INT64_MIN / 4 ? UNKNOWN : t;
+}
+static inline int64_t earlier(int64_t a, int64_t b)
+{
+	return a == UNKNOWN ? b : b == UNKNOWN ? a : MIN(a, b);
+}
+static inline int64_t later(int64_t a, int64_t b)
+{
+	return a == UNKNOWN ? b : b == UNKNOWN ? a : MAX(a, b);
+}
+/* Distance between two intervals; 0 when they touch or one is unknown. */
+int64_t interval_gap(int64_t a_lo, int64_t a_hi, int64_t b_lo, int64_t b_hi);
+int64_t row_time(const struct source_info *s, const struct event_batch *b, uint32_t row);
+bool time_is_naive(const struct source_info *s, const struct event_batch *b, uint32_t row);
+struct ref_node row_ref(uint32_t source, const struct event_batch *b, uint32_t row);
+int refs_add(struct resolve *r, struct refs *to, struct ref_node ref, struct err *err) MUST_CHECK;
+int refs_add_all(struct resolve *r, struct refs *to, const struct refs *from, struct err *err) MUST_CHECK;
+/* JSON array, sorted by source and offset. */
+int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out, struct err *err) MUST_CHECK;
+int gap_add(struct resolve *r, const struct gap *g, struct err *err) MUST_CHECK;
+struct text arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3); /* NULL ptr: out of memory */
+
+/* Calls row() for every event of a kind, sources in canonical order. */
+typedef int (*row_fn)(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err);
+int load_each(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row, struct err *err) MUST_CHECK;
+int load_sources(struct resolve *r, struct err *err) MUST_CHECK;
+
+int worker_get(struct resolve *r, struct text name, uint32_t *ret, struct err *err) MUST_CHECK;
+int worker_of_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, uint32_t *ret,
+		  struct err *err) MUST_CHECK;
+int workers_map(struct resolve *r, struct err *err) MUST_CHECK; /* after page_scan() */
+int workers_write(struct resolve *r, struct err *err) MUST_CHECK;
+void worker_seen(struct resolve *r, uint32_t worker, int64_t lo, int64_t hi, const struct ref_node *ref);
+
+int page_scan(struct resolve *r, struct err *err) MUST_CHECK;
+int page_join(struct resolve *r, struct err *err) MUST_CHECK;
+int clock_fit_all(struct resolve *r, struct err *err) MUST_CHECK;
+int clock_write(struct resolve *r, struct err *err) MUST_CHECK;
+int boot_load(struct resolve *r, struct err *err) MUST_CHECK;
+int boot_build(struct resolve *r, struct err *err) MUST_CHECK;
+int boot_assign(struct resolve *r, struct err *err) MUST_CHECK; /* legs to boots, limits from rejections */
+int boot_write(struct resolve *r, struct err *err) MUST_CHECK;
+int leg_load(struct resolve *r, struct err *err) MUST_CHECK;
+int leg_new(struct resolve *r, uint32_t worker, uint32_t rid, uint32_t room, struct leg **ret,
+	    struct err *err) MUST_CHECK;
+void leg_set_room(struct resolve *r, struct leg *l, uint32_t at, uint32_t room);
+uint32_t norm_rid(struct resolve *r, uint32_t rid,
+		  struct err *err); /* id without its prefix; 0: out of memory or none */
+struct text strip_prefix(struct text id);
+int stray_attach(struct resolve *r, struct err *err) MUST_CHECK;
+int life_load(struct resolve *r, struct err *err) MUST_CHECK;
+int join_nodes(struct resolve *r, struct err *err) MUST_CHECK; /* union-find only */
+int join_all(struct resolve *r, struct err *err) MUST_CHECK;   /* union-find, requests, attempts, names */
+int request_write(struct resolve *r, struct err *err) MUST_CHECK;
+int response_write(struct resolve *r, struct err *err) MUST_CHECK;
+int gap_collect(struct resolve *r, struct err *err) MUST_CHECK;
+int gap_write(struct resolve *r, struct err *err) MUST_CHECK;

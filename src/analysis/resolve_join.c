@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_join.c - which legs and lifetimes are one request: union-find with guards
+ *
+ * Edges, surest first: the room both legs and the gateway name; the id of the answer, which is the engine's rid; a
+ * gateway id that was handed to the engine as rid; one rid on both sides of a hand-off; a trace id in two gateways.
+ * Clients choose gateway ids, trace ids and perhaps rids, so no edge joins what differs in tenant or does not meet in
+ * time: such a pair stays apart, and both carry the conflict. Edges are tried in canonical order: the result does not
+ * depend on file order.
+ */
+#include "resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LAYER_NS (3 * NS_PER_S)
+
+static uint32_t life_node(const struct resolve *r, uint32_t life)
+{
+	return r->legs.n + life;
+}
+
+static uint32_t root_of(struct resolve *r, uint32_t node)
+{
+	while (r->parent[node] != node) {
+		r->parent[node] = r->parent[r->parent[node]];
+		node = r->parent[node];
+	}
+	return node;
+}
+
+static void mark_conflict(struct resolve *r, uint32_t node, uint8_t why)
+{
+	if (node >= r->legs.n)
+		life_at(r, node - r->legs.n)->conflict |= why;
+	else
+		leg_at(r, node)->conflict |= why;
+}
+
+/* Why two sets may not become one; 0: they may. */
+static uint8_t refuse(struct resolve *r, uint32_t a, uint32_t b)
+{
+	if (r->root_tenant[a] && r->root_tenant[b] && r->root_tenant[a] != r->root_tenant[b])
+		return CONFLICT_TENANTS;
+	if (!r->root_life[a] || !r->root_life[b])
+		return 0;
+	const struct life *x = life_at(r, r->root_life[a] - 1), *y = life_at(r, r->root_life[b] - 1);
+	if (x->final_source && x->final_source == y->final_source)
+		return CONFLICT_AMBIGUOUS; /* one gateway closed two requests */
+	return interval_gap(x->lo, x->hi, y->lo, y->hi) > LAYER_NS ? CONFLICT_AMBIGUOUS : 0;
+}
+
+/* Joins the set of `added` to that of `to`. false: refused, and both are marked. */
+static bool join(struct resolve *r, uint32_t to, uint32_t added, enum rule rule)
+{
+	uint32_t a = root_of(r, to), b = root_of(r, added);
+	if (a == b)
+		return true;
+	uint8_t why = refuse(r, a, b);
+	if (why) {
+		mark_conflict(r, r->root_life[a] ? life_node(r, r->root_life[a] - 1) : to, why);
+		mark_conflict(r, r->root_life[b] ? life_node(r, r->root_life[b] - 1) : added, why);
+		return false;
+	}
+	uint8_t *its = added < r->legs.n ? &leg_at(r, added)->rule : &life_at(r, added - r->legs.n)->rule;
+	if (*its == RULE_OWN)
+		*its = (uint8_t)rule;
+	uint32_t root = MIN(a, b), gone = MAX(a, b);
+	r->parent[gone] = root;
+	if (!r->root_tenant[root])
+		r->root_tenant[root] = r->root_tenant[gone];
+	if (!r->root_life[root])
+		r->root_life[root] = r->root_life[gone];
+	return true;
+}
+
+/* --- rooms --- */
+
+struct chain {
+	uint32_t at[CHAIN_MAX]; /* oldest first */
+	unsigned n;
+};
+
+static void chain_of(const struct resolve *r, uint32_t head, bool rooms, struct chain *c)
+{
+	c->n = 0;
+	for (uint32_t i = head; i && c->n < CHAIN_MAX;
+	     i = rooms ? leg_at(r, i - 1)->next_room : leg_at(r, i - 1)->next_rid)
+		c->at[c->n++] = i - 1;
+	for (unsigned i = 0; i < c->n / 2; i++) {
+		uint32_t t = c->at[i];
+		c->at[i] = c->at[c->n - 1 - i];
+		c->at[c->n - 1 - i] = t;
+	}
+}
+
+static int64_t leg_gap(const struct resolve *r, uint32_t a, uint32_t b)
+{
+	const struct leg *x = leg_at(r, a), *y = leg_at(r, b);
+	return interval_gap(x->lo, x->hi, y->lo, y->hi);
+}
+
+/* Two executions in one place under one room: somebody chose the room. */
+static bool room_reused(const struct resolve *r, const struct chain *c)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		for (unsigned k = 0; k < i; k++) {
+			const struct leg *x = leg_at(r, c->at[i]), *y = leg_at(r, c->at[k]);
+			if (x->worker == y->worker && (x->role == y->role || !x->role || !y->role) &&
+			    (x->rid != y->rid || leg_gap(r, c->at[i], c->at[k]) > SKEW_NS))
+				return true;
+		}
+	return false;
+}
+
+static void join_room(struct resolve *r, uint32_t room)
+{
+	struct chain c;
+	chain_of(r, name_at(&r->names, room)->room_legs, true, &c);
+	if (!room_reused(r, &c)) {
+		for (unsigned i = 1; i < c.n; i++)
+			(void)join(r, c.at[0], c.at[i], RULE_ROOM);
+		return;
+	}
+	for (unsigned i = 0; i < c.n; i++) {
+		unsigned partners = 0, partner = 0;
+		leg_at(r, c.at[i])->conflict |= CONFLICT_ROOM;
+		for (unsigned k = 0; k < c.n; k++) {
+			const struct leg *x = leg_at(r, c.at[i]), *y = leg_at(r, c.at[k]);
+			if (x->role != ROLE_DECODE || y->role != ROLE_PREFILL || x->lo == UNKNOWN || y->lo == UNKNOWN ||
+			    leg_gap(r, c.at[i], c.at[k]))
+				continue;
+			partner = k;
+			partners++;
+		}
+		if (partners == 1)
+			(void)join(r, c.at[i], c.at[partner], RULE_ROOM);
+	}
+}
+
+static bool meets(const struct life *l, const struct leg *g, int64_t slack)
+{
+	return interval_gap(l->lo, l->hi, g->lo, g->hi) <= slack;
+}
+
+static void join_life_rooms(struct resolve *r, uint32_t at)
+{
+	const struct life *l = life_at(r, at);
+	for (uint32_t i = l->rooms; i;) {
+		const struct room_node *n = shelf_at(&r->rooms, i - 1);
+		struct chain c;
+		i = n->next;
+		chain_of(r, name_at(&r->names, n->room)->room_legs, true, &c);
+		bool reused = room_reused(r, &c);
+		for (unsigned k = 0; k < c.n; k++)
+			if (!reused || meets(l, leg_at(r, c.at[k]), 0))
+				(void)join(r, life_node(r, at), c.at[k], RULE_ROOM);
+	}
+}
+
+/* --- ids of answers and of gateways that are the engine's rid --- */
+
+static void join_life_rid(struct resolve *r, uint32_t at, uint32_t id, enum rule rule)
+{
+	struct life *l = life_at(r, at);
+	struct text rest = strip_prefix(names_text(&r->names, id));
+	uint32_t norm = names_find(&r->names, rest);
+	if (!norm)
+		return;
+	struct chain c;
+	chain_of(r, name_at(&r->names, norm)->rid_legs, false, &c);
+	unsigned n = 0;
+	uint32_t first = NO_INDEX;
+	bool clear = true;
+	for (unsigned i = 0; i < c.n; i++) {
+		const struct leg *x = leg_at(r, c.at[i]);
+		if (!meets(l, x, SKEW_NS))
+			continue;
+		/* one id for two different prompts in one place at one time */
+		if (first != NO_INDEX) {
+			const struct leg *y = leg_at(r, first);
+			clear &= !(x->role == y->role && x->room != y->room && x->input != y->input && x->input > 1 &&
+				   y->input > 1);
+		}
+		if (first == NO_INDEX)
+			first = c.at[i];
+		c.at[n++] = c.at[i];
+	}
+	for (unsigned i = 0; i < n; i++) {
+		const struct leg *x = leg_at(r, c.at[i]);
+		if (!clear && !(l->input_flag == FLAG_EXACT && x->input == l->input)) {
+			leg_at(r, c.at[i])->conflict |= CONFLICT_AMBIGUOUS;
+			l->conflict |= CONFLICT_AMBIGUOUS;
+			continue;
+		}
+		(void)join(r, life_node(r, at), c.at[i], rule);
+	}
+}
+
+/* One rid on both sides of a hand-off, or in a page log whose worker has another name in its own log. */
+static bool two_sides(const struct leg *x, const struct leg *y)
+{
+	if (x->worker == y->worker || (x->room && y->room && x->room != y->room))
+		return false;
+	if ((x->role == ROLE_PREFILL && y->role == ROLE_DECODE) || (x->role == ROLE_DECODE && y->role == ROLE_PREFILL))
+		return true;
+	return x->page_only != y->page_only && (!(x->page_only ? x : y)->role || x->role == y->role);
+}
+
+static void join_rid(struct resolve *r, uint32_t id)
+{
+	struct chain c;
+	chain_of(r, name_at(&r->names, id)->rid_legs, false, &c);
+	for (unsigned i = 1; i < c.n; i++) {
+		unsigned n = 0, partner = 0;
+		for (unsigned k = 0; k < c.n; k++) {
+			const struct leg *x = leg_at(r, c.at[i]), *y = leg_at(r, c.at[k]);
+			if (k == i || x->rid != y->rid || !two_sides(x, y) || leg_gap(r, c.at[i], c.at[k]) > SKEW_NS)
+				continue;
+			if (!n || root_of(r, c.at[k]) != root_of(r, c.at[partner])) {
+				partner = k;
+				n++;
+			}
+		}
+		if (n == 1)
+			(void)join(r, c.at[MIN(i, partner)], c.at[MAX(i, partner)], RULE_RID);
+	}
+}
+
+/* --- lifetimes of two gateways that share an id of the answer or of a trace --- */
+
+struct pair {
+	uint32_t id, life;
+};
+
+static int pair_cmp(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->life < y->life ? -1 : x->life > y->life;
+}
+
+static bool layers(const struct life *x, const struct life *y)
+{
+	return x->lo != UNKNOWN && y->lo != UNKNOWN && interval_gap(x->lo, x->hi, y->lo, y->hi) <= LAYER_NS &&
+	       !(x->tenant && y->tenant && x->tenant != y->tenant) && x->final_source != y->final_source &&
+	       !(x->start_source && x->start_source == y->start_source);
+}
+
+static void join_group(struct resolve *r, const struct pair *p, size_t n, enum rule rule)
+{
+	n = MIN(n, CHAIN_MAX);
+	for (size_t i = 1; i < n; i++) {
+		size_t partner = 0;
+		unsigned found = 0;
+		for (size_t k = 0; k < n; k++)
+			if (k != i && layers(life_at(r, p[i].life), life_at(r, p[k].life))) {
+				partner = k;
+				found++;
+			}
+		if (found == 1)
+			(void)join(r, life_node(r, p[MIN(i, partner)].life), life_node(r, p[MAX(i, partner)].life),
+				   rule);
+	}
+}
+
+static int join_lives(struct resolve *r, enum rule rule, struct err *err)
+{
+	size_t n = 0;
+	struct pair *p = malloc((r->lives.n + 1) * sizeof(*p));
+	if (!p)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < r->lives.n; i++) {
+		uint32_t id = rule == RULE_TRACE_ID ? life_at(r, i)->trace_id : life_at(r, i)->response_id;
+		if (id)
+			p[n++] = (struct pair){id, i};
+	}
+	qsort(p, n, sizeof(*p), pair_cmp);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i; k < n && p[k].id == p[i].id;)
+			k++;
+		join_group(r, p + i, k - i, rule);
+	}
+	free(p);
+	return 0;
+}
+
+static int join_open(struct resolve *r, struct err *err)
+{
+	size_t nodes = (size_t)r->legs.n + r->lives.n;
+	if (nodes >= NO_INDEX)
+		return err_set(err, ERR_LIMIT, "too many requests in one case");
+	r->parent = malloc((nodes + 1) * sizeof(*r->parent));
+	r->root_tenant = calloc(nodes + 1, sizeof(*r->root_tenant));
+	r->root_life = calloc(nodes + 1, sizeof(*r->root_life));
+	if (!r->parent || !r->root_tenant || !r->root_life)
+		return err_nomem(err);
+	for (size_t i = 0; i < nodes; i++)
+		r->parent[i] = (uint32_t)i;
+	for (uint32_t i = 0; i < r->lives.n; i++) {
+		r->root_tenant[life_node(r, i)] = life_at(r, i)->tenant;
+		r->root_life[life_node(r, i)] = i + 1;
+	}
+	return 0;
+}
+
+int join_nodes(struct resolve *r, struct err *err)
+{
+	int res = join_open(r, err);
+	for (uint32_t id = 1; id < r->names.entries.n && !res; id++)
+		if (name_at(&r->names, id)->room_legs)
+			join_room(r, id);
+	for (uint32_t i = 0; i < r->lives.n && !res; i++)
+		join_life_rooms(r, i);
+	for (uint32_t i = 0; i < r->lives.n && !res; i++)
+		if (life_at(r, i)->response_id)
+			join_life_rid(r, i, life_at(r, i)->response_id, RULE_RESPONSE_ID);
+	for (uint32_t i = 0; i < r->lives.n && !res; i++)
+		if (life_at(r, i)->gateway_id && life_at(r, i)->gateway_id != life_at(r, i)->response_id)
+			join_life_rid(r, i, life_at(r, i)->gateway_id, RULE_GATEWAY_ID);
+	for (uint32_t id = 1; id < r->names.entries.n && !res; id++)
+		if (name_at(&r->names, id)->rid_legs)
+			join_rid(r, id);
+	if (!res)
+		res = join_lives(r, RULE_RESPONSE_ID, err);
+	return res ? res : join_lives(r, RULE_TRACE_ID, err);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_life.c - what gateways say of requests, folded into lifetimes
+ *
+ * A lifetime is one request as one or more gateways saw it, from its first to its last record under one gateway id. The
+ * id may come from the client: it can be used again later (another lifetime), or by two clients at once. Records of two
+ * tenants, or of two lengths, are never folded into one lifetime; overlapping lifetimes of one id carry a conflict.
+ * Errors of attempts and retries stay inside the lifetime that they happened in.
+ */
+#include "resolve.h"
+
+/* Two gateways see one request begin and end within this time; whole-second stamps included. */
+#define LAYER_NS (3 * NS_PER_S)
+#define OPEN_NS  (24 * 3600 * NS_PER_S)
+
+enum gateway_what { G_STARTED, G_FINISHED, G_PREFILL_ERROR, G_DECODE_ERROR, G_RETRY, G_ERROR, G_ACCESS, G_OTHER };
+
+struct gseen { /* one gateway event, normalised */
+	uint32_t source, key;
+	enum gateway_what what;
+	uint32_t gateway_id, response_id, trace_id, room, tenant, model, finish, message, route;
+	int64_t at, lo, hi, started, finished;
+	int64_t input, output, bytes_out, status, batch;
+	enum flag input_flag;
+	int8_t streamed, client_gone;
+	struct ref_node ref;
+};
+
+static enum gateway_what what_of(struct text t)
+{
+	static const char *const names[] = {"started", "finished", "prefill_error", "decode_error",
+					    "retry",   "error",    "access"};
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_is(t, names[i]))
+			return (enum gateway_what)i;
+	return G_OTHER;
+}
+
+static int64_t count_of(const struct event_batch *b, uint32_t row, unsigned col)
+{
+	int64_t v = row_int(b, row, col);
+	return v < 0 || v > TOKENS_MAX ? UNKNOWN : v;
+}
+
+static int8_t flag_row(const struct event_batch *b, uint32_t row, unsigned col)
+{
+	int64_t v = row_int(b, row, col);
+	return (int8_t)(v == UNKNOWN ? -1 : v != 0);
+}
+
+static int gseen_read(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct gseen *g,
+		      struct err *err)
+{
+	const struct source_info *src = &r->sources[source];
+	*g = (struct gseen){
+	    .source = source, .what = what_of(row_text(b, row, GATEWAY_WHAT)), .ref = row_ref(source, b, row)};
+	g->at = row_time(src, b, row);
+	g->started = sane(row_int(b, row, GATEWAY_STARTED));
+	g->finished = sane(row_int(b, row, GATEWAY_FINISHED));
+	if (time_is_naive(src, b, row) && (g->started == b->ts_ns[row] || g->finished == b->ts_ns[row])) {
+		g->started = g->started == UNKNOWN ? UNKNOWN : g->started - src->offset_ns;
+		g->finished = g->finished == UNKNOWN ? UNKNOWN : g->finished - src->offset_ns;
+	}
+	g->lo = earlier(earlier(g->started, g->finished), g->at);
+	g->hi = later(later(g->started, g->finished), g->at);
+	g->input = count_of(b, row, GATEWAY_INPUT);
+	g->input_flag = flag_of(row_text(b, row, GATEWAY_INPUT_FLAG), g->input != UNKNOWN);
+	g->output = count_of(b, row, GATEWAY_OUTPUT);
+	g->bytes_out = count_of(b, row, GATEWAY_BYTES_OUT);
+	g->status = count_of(b, row, GATEWAY_STATUS);
+	g->batch = count_of(b, row, GATEWAY_BATCH);
+	g->streamed = flag_row(b, row, GATEWAY_STREAM);
+	g->client_gone = flag_row(b, row, GATEWAY_CLIENT_GONE);
+	const struct {
+		uint32_t *to;
+		unsigned col;
+	} names[] = {
+	    {&g->gateway_id, GATEWAY_ID}, {&g->response_id, GATEWAY_RESPONSE_ID}, {&g->trace_id, GATEWAY_TRACE_ID},
+	    {&g->room, GATEWAY_ROOM},     {&g->tenant, GATEWAY_TENANT},           {&g->model, GATEWAY_MODEL},
+	    {&g->finish, GATEWAY_FINISH}, {&g->message, GATEWAY_MESSAGE},         {&g->route, GATEWAY_ROUTE}};
+	int res = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !res; i++)
+		res = names_id(&r->names, row_text(b, row, names[i].col), names[i].to, err);
+	if (g->room && text_is(names_text(&r->names, g->room), "0"))
+		g->room = 0;
+	g->key = g->gateway_id ? g->gateway_id : g->response_id ? g->response_id : g->room ? g->room : g->trace_id;
+	return res;
+}
+
+static bool has_room(const struct resolve *r, const struct life *l, uint32_t room)
+{
+	for (uint32_t i = l->rooms; i;) {
+		const struct room_node *n = shelf_at(&r->rooms, i - 1);
+		if (n->room == room)
+			return true;
+		i = n->next;
+	}
+	return false;
+}
+
+static bool is_final(const struct gseen *g)
+{
+	return g->what == G_FINISHED || g->what == G_ACCESS;
+}
+
+/* Two records that cannot be about one request, whatever id they carry. *ret_conflict says why. */
+static bool apart(const struct resolve *r, const struct life *l, const struct gseen *g, uint8_t *ret_conflict)
+{
+	if (l->tenant && g->tenant && l->tenant != g->tenant) {
+		*ret_conflict = CONFLICT_TENANTS;
+		return true;
+	}
+	bool lengths = l->input_flag == FLAG_EXACT && g->input_flag == FLAG_EXACT && l->input != g->input;
+	if (lengths && !(g->room && has_room(r, l, g->room))) {
+		*ret_conflict = CONFLICT_OVERLAP;
+		return true;
+	}
+	return false;
+}
+
+/* Distance of a record to a lifetime that it may belong to; -1: not this one. */
+static int64_t life_fits(const struct life *l, const struct gseen *g)
+{
+	bool here_open = l->start_source == g->source + 1, here_closed = l->final_source == g->source + 1;
+	int64_t gap = interval_gap(l->lo, l->hi, g->lo, g->hi);
+	if (g->what == G_STARTED) {
+		if (here_open || here_closed)
+			return -1;
+		return gap <= LAYER_NS ? gap : -1;
+	}
+	if (is_final(g) && here_closed)
+		return -1;
+	if (here_open && !here_closed && l->lo != UNKNOWN && g->hi != UNKNOWN)
+		return g->hi >= l->lo && gap <= OPEN_NS ? 0 : -1;
+	return gap <= LAYER_NS ? gap + here_closed : -1; /* an open one goes before a closed one */
+}
+
+/* The same record once more (exporters deliver twice). */
+static bool is_copy(const struct life *l, const struct gseen *g)
+{
+	return is_final(g) && l->final_source == g->source + 1 && l->hi == g->hi && l->status == g->status &&
+	       (l->input == g->input || g->input == UNKNOWN) && (l->output == g->output || g->output == UNKNOWN) &&
+	       (l->bytes_out == g->bytes_out || g->bytes_out == UNKNOWN) && (!g->tenant || l->tenant == g->tenant);
+}
+
+static void conflict_both(struct life *l, uint8_t conflict, uint8_t *mine)
+{
+	l->conflict |= conflict;
+	*mine |= conflict;
+}
+
+/* *ret_conflict: what a new lifetime of this id must carry. *ret_copy: the record is a copy of a known one. */
+static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret_conflict, bool *ret_copy)
+{
+	uint32_t best = NO_INDEX;
+	int64_t best_gap = INT64_MAX;
+	unsigned steps = 0, open = 0;
+	*ret_conflict = 0;
+	*ret_copy = false;
+	for (uint32_t i = name_at(&r->names, g->key)->lives; i && steps++ < CHAIN_MAX;) {
+		struct life *l = life_at(r, i - 1);
+		uint32_t at = i - 1;
+		i = l->next;
+		uint8_t why = 0;
+		if (is_copy(l, g)) {
+			*ret_copy = true;
+			return at;
+		}
+		bool overlap = interval_gap(l->lo, l->hi, g->lo, g->hi) == 0 && l->lo != UNKNOWN && g->lo != UNKNOWN;
+		if (apart(r, l, g, &why)) {
+			if (overlap || why == CONFLICT_TENANTS)
+				conflict_both(l, why, ret_conflict);
+			continue;
+		}
+		int64_t gap = life_fits(l, g);
+		if (gap < 0) {
+			/* one log opened or closed this id twice at the same time */
+			bool open_here = g->what == G_STARTED && l->start_source == g->source + 1 && !l->final_source;
+			if (open_here || (is_final(g) && overlap && l->hi > g->lo && l->final_source == g->source + 1))
+				conflict_both(l, CONFLICT_OVERLAP, ret_conflict);
+			continue;
+		}
+		open += l->start_source == g->source + 1 && l->final_source != g->source + 1;
+		/* newest first in the chain: of equals the oldest is taken, as a log closes in the order it opened */
+		if (gap <= best_gap) {
+			best = at;
+			best_gap = gap;
+		}
+	}
+	if (best != NO_INDEX && open > 1) /* which of several open ones this closes is not said */
+		life_at(r, best)->conflict |= CONFLICT_OVERLAP;
+	return best;
+}
+
+static int life_add(struct resolve *r, const struct gseen *g, uint8_t conflict, struct life **ret, struct err *err)
+{
+	struct life *l = shelf_add(&r->lives);
+	if (!l)
+		return err_nomem(err);
+	*l = (struct life){.key = g->key, .conflict = conflict, .streamed = -1, .client_gone = -1};
+	l->started = l->finished = l->lo = l->hi = l->input = l->output = l->bytes_out = l->status = UNKNOWN;
+	l->inner_status = UNKNOWN;
+	l->span_ns = -1;
+	if (g->key) {
+		l->next = name_at(&r->names, g->key)->lives;
+		name_at(&r->names, g->key)->lives = r->lives.n;
+	}
+	*ret = l;
+	return 0;
+}
+
+static int life_room(struct resolve *r, struct life *l, uint32_t room, struct err *err)
+{
+	if (!room || has_room(r, l, room))
+		return 0;
+	struct room_node *n = shelf_add(&r->rooms);
+	if (!n)
+		return err_nomem(err);
+	*n = (struct room_node){room, l->rooms};
+	l->rooms = r->rooms.n;
+	return 0;
+}
+
+/* The status that counts is the outermost gateway's: the one whose record spans the others. */
+static void life_status(struct life *l, const struct gseen *g)
+{
+	if (g->status == UNKNOWN)
+		return;
+	int64_t start = g->started != UNKNOWN ? g->started : g->what == G_FINISHED ? l->started : UNKNOWN;
+	int64_t span = start != UNKNOWN && g->hi != UNKNOWN ? MAX(g->hi - start, 0) : 0;
+	if (!is_final(g)) {
+		if (l->status == UNKNOWN && g->what == G_ERROR)
+			l->inner_status = g->status;
+		return;
+	}
+	if (l->status != UNKNOWN && (l->status < 400) != (g->status < 400)) {
+		int64_t diff = span > l->span_ns ? span - l->span_ns : l->span_ns - span;
+		l->status_split = diff < NS_PER_S; /* cannot tell which of them is the outer one */
+	}
+	if (l->status == UNKNOWN || span > l->span_ns) {
+		l->status = g->status;
+		l->span_ns = span;
+	}
+}
+
+static void life_fold(struct life *l, const struct gseen *g)
+{
+	uint32_t *const to[] = {&l->gateway_id, &l->response_id, &l->trace_id, &l->tenant,
+				&l->model,      &l->finish,      &l->message,  &l->route};
+	const uint32_t from[] = {g->gateway_id, g->response_id, g->trace_id, g->tenant,
+				 g->model,      g->finish,      g->message,  g->route};
+	for (size_t i = 0; i < ARRAY_SIZE(to); i++)
+		if (!*to[i])
+			*to[i] = from[i];
+	l->lo = earlier(l->lo, g->lo);
+	l->hi = later(l->hi, g->hi);
+	int64_t start = g->started != UNKNOWN ? g->started : g->what == G_STARTED ? g->at : UNKNOWN;
+	int64_t end = g->finished != UNKNOWN ? g->finished : is_final(g) ? g->at : UNKNOWN;
+	l->started = earlier(l->started, start);
+	life_status(l, g);
+	l->finished = later(l->finished, end);
+	if (g->what == G_STARTED)
+		l->start_source = g->source + 1;
+	if (is_final(g)) {
+		l->final_source = g->source + 1;
+		l->final = true;
+	}
+	l->prefill_errors += g->what == G_PREFILL_ERROR;
+	l->decode_errors += g->what == G_DECODE_ERROR;
+	l->retries += g->what == G_RETRY;
+	if (g->input_flag > (enum flag)l->input_flag) {
+		l->input = g->input;
+		l->input_flag = (uint8_t)g->input_flag;
+	}
+	l->output = later(l->output, g->output);
+	if (g->bytes_out != UNKNOWN && (l->bytes_out == UNKNOWN || l->span_ns <= MAX(g->hi - g->lo, 0)))
+		l->bytes_out = g->bytes_out;
+	l->streamed = MAX(l->streamed, g->streamed);
+	l->client_gone = MAX(l->client_gone, g->client_gone);
+	if (g->batch > (int64_t)l->batch)
+		l->batch = (uint32_t)MIN(g->batch, UINT32_MAX);
+}
+
+static int life_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
+{
+	struct gseen g;
+	uint8_t conflict = 0;
+	bool copy = false;
+	int res = gseen_read(r, source, b, row, &g, err);
+	if (res)
+		return res;
+	if (!g.key && (!is_final(&g) || (!g.tenant && g.input == UNKNOWN))) {
+		/* a line that names nobody says nothing about anybody */
+		if (!(r->sources[source].kinds & 1u << EVENT_LEG)) {
+			r->sources[source].anonymous++;
+			return refs_add(r, &r->sources[source].anonymous_refs, g.ref, err);
+		}
+		return 0;
+	}
+	uint32_t at = g.key ? life_find(r, &g, &conflict, &copy) : NO_INDEX;
+	struct life *l = at == NO_INDEX ? NULL : life_at(r, at);
+	if (!l)
+		res = life_add(r, &g, conflict, &l, err);
+	if (!res && !copy) {
+		life_fold(l, &g);
+		res = life_room(r, l, g.room, err);
+	}
+	return res ? res : refs_add(r, &l->refs, g.ref, err);
+}
+
+int life_load(struct resolve *r, struct err *err)
+{
+	uint32_t mask = ((1u << GATEWAY_COLUMNS) - 1) & ~(1u << GATEWAY_BYTES_IN | 1u << GATEWAY_UPSTREAM);
+	return load_each(r, EVENT_GATEWAY, mask, life_row, err);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_load.c - sources in canonical order, their events, and which worker a record speaks of
+ *
+ * Canonical order is content hash, then path: it does not depend on when or in which order files were ingested.
+ */
+#include "resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int source_cmp(const void *a, const void *b)
+{
+	const struct source_info *x = a, *y = b;
+	int c = text_cmp(x->sha256, y->sha256);
+	if (!c)
+		c = text_cmp(x->path, y->path);
+	return c ? c : x->id < y->id ? -1 : x->id > y->id;
+}
+
+static struct text keep(struct resolve *r, struct sql *s, int col)
+{
+	struct text t = sql_get_text(s, col);
+	return t.len ? arena_text(&r->arena, t) : (struct text){NULL, 0};
+}
+
+/* While sources still stand in the order of their ids. */
+static int source_kinds(struct resolve *r, struct err *err)
+{
+	uint32_t i = 0;
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int res = sql_prepare(&s, r->c, "SELECT DISTINCT source, kind FROM event_chunk ORDER BY source, kind", err);
+	while (!res && (res = sql_step(s, err)) == 1) {
+		res = 0;
+		int64_t id = sql_get_int(s, 0), kind = sql_get_int(s, 1);
+		while (i < r->n_sources && r->sources[i].id < id)
+			i++;
+		if (i < r->n_sources && r->sources[i].id == id && kind >= 0 && kind < EVENT_KINDS)
+			r->sources[i].kinds |= 1u << kind;
+	}
+	return res;
+}
+
+int load_sources(struct resolve *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL, *count = NULL;
+	int res = sql_prepare(&count, r->c, "SELECT count(*) FROM source", err);
+	if (res || (res = sql_step(count, err)) < 0)
+		return res;
+	size_t max = (size_t)sql_get_int(count, 0);
+	r->sources = arena_array(&r->arena, max + 1, sizeof(*r->sources));
+	if (!r->sources)
+		return err_nomem(err);
+	res =
+	    sql_prepare(&s, r->c,
+			"SELECT source, path, format, worker, worker_alias, role, tz, tz_basis, status, reason, "
+			"coalesce(content_sha256, sha256, ''), first_ns, last_ns, unparsed FROM source ORDER BY source",
+			err);
+	while (!res && (res = sql_step(s, err)) == 1 && r->n_sources < max) {
+		res = 0;
+		struct source_info *at = &r->sources[r->n_sources++];
+		at->id = sql_get_int(s, 0);
+		at->path = keep(r, s, 1);
+		at->format = keep(r, s, 2);
+		at->worker = keep(r, s, 3);
+		at->alias = keep(r, s, 4);
+		at->role = role_of(sql_get_text(s, 5));
+		at->tz = keep(r, s, 6);
+		at->tz_basis = keep(r, s, 7);
+		at->status = keep(r, s, 8);
+		at->reason = keep(r, s, 9);
+		at->sha256 = keep(r, s, 10);
+		at->first_ns = sql_get_time(s, 11);
+		at->last_ns = sql_get_time(s, 12);
+		at->unparsed = sql_get_int(s, 13);
+		at->worker_at = NO_INDEX;
+		at->memo_worker = NO_INDEX;
+		at->bound_ns = UNKNOWN;
+	}
+	if (res < 0)
+		return res;
+	res = source_kinds(r, err);
+	qsort(r->sources, r->n_sources, sizeof(*r->sources), source_cmp);
+	return res;
+}
+
+int load_each(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row, struct err *err)
+{
+	for (uint32_t i = 0; i < r->n_sources; i++) {
+		if (!(r->sources[i].kinds & 1u << kind))
+			continue;
+		CLEANUP(event_scan_closep) struct event_scan *scan = NULL;
+		struct event_filter filter = {r->sources[i].id, TIME_UNKNOWN, TIME_UNKNOWN};
+		const struct event_batch *b;
+		int64_t id;
+		int res = event_scan_open(&scan, r->c, kind, mask, &filter, err);
+		while (!res && (res = event_scan_next(scan, &b, &id, err)) == 1) {
+			res = 0;
+			r->sources[i].memo_worker = NO_INDEX; /* its text died with the batch before */
+			for (uint32_t k = 0; k < b->n && !res; k++)
+				res = row(r, i, b, k, err);
+		}
+		if (res < 0)
+			return res;
+	}
+	return 0;
+}
+
+/* "NAME/dp3" -> length of NAME; t.len when there is no rank. */
+static size_t rank_at(struct text t)
+{
+	size_t at = text_rfind_char(t, '/');
+	if (at == SIZE_MAX || !at || !text_starts(text_from(t, at), "/dp"))
+		return t.len;
+	int64_t n;
+	return text_int64(text_from(t, at + 3), &n) && n >= 0 ? at : t.len;
+}
+
+static int worker_add(struct resolve *r, struct text name, uint32_t *ret, struct err *err)
+{
+	uint32_t id;
+	int res = names_id(&r->names, name, &id, err);
+	if (res)
+		return res;
+	struct name *e = name_at(&r->names, id);
+	if (!e->worker) {
+		struct worker *w = shelf_add(&r->workers);
+		if (!w)
+			return err_nomem(err);
+		e->worker = r->workers.n;
+		w->name = id;
+		w->base = r->workers.n - 1;
+		w->first_ns = w->last_ns = w->early_ns = UNKNOWN;
+	}
+	*ret = e->worker - 1;
+	return 0;
+}
+
+int worker_get(struct resolve *r, struct text name, uint32_t *ret, struct err *err)
+{
+	if (!name.len)
+		name = TEXT("unnamed");
+	int res = worker_add(r, name, ret, err);
+	size_t base_len = rank_at(name);
+	if (res || base_len == name.len || worker_at(r, *ret)->ranked)
+		return res;
+	uint32_t base;
+	res = worker_add(r, text_sub(name, 0, base_len), &base, err);
+	if (res)
+		return res;
+	worker_at(r, *ret)->ranked = true;
+	worker_at(r, *ret)->base = base;
+	worker_at(r, base)->has_ranks = true;
+	return 0;
+}
+
+/* The worker of a source that none was found for: its file's stem. */
+static struct text path_stem(struct text path)
+{
+	size_t slash = text_rfind_char(path, '/');
+	struct text stem = slash == SIZE_MAX ? path : text_from(path, slash + 1);
+	size_t dot = text_find_char(stem, '.', 1);
+	return dot == SIZE_MAX ? stem : text_sub(stem, 0, dot);
+}
+
+/* Records may call a worker by the name that its log calls an alias: the name that records use wins. */
+static struct text worker_alias(const struct resolve *r, struct text base)
+{
+	uint32_t id = names_find(&r->names, base);
+	uint32_t other = id ? name_at(&r->names, id)->alias : 0;
+	return other ? names_text(&r->names, other) : base;
+}
+
+static int worker_full(struct resolve *r, uint32_t source, struct text t, uint32_t *ret, struct err *err)
+{
+	char line[2 * NAME_MAX_BYTES + 64];
+	struct text own, rank = {NULL, 0};
+	if (!t.len || t.ptr[0] == '/') {
+		const struct source_info *s = &r->sources[source];
+		own = s->worker_at != NO_INDEX ? names_text(&r->names, worker_at(r, s->worker_at)->name)
+		      : s->worker.len          ? s->worker
+					       : path_stem(s->path);
+		rank = t;
+	} else {
+		size_t base = rank_at(t);
+		own = worker_alias(r, text_sub(t, 0, base));
+		rank = text_from(t, base);
+	}
+	own = text_sub(own, 0, NAME_MAX_BYTES);
+	rank = text_sub(rank, 0, NAME_MAX_BYTES);
+	if (own.len)
+		memcpy(line, own.ptr, own.len);
+	if (rank.len)
+		memcpy(line + own.len, rank.ptr, rank.len);
+	return worker_get(r, (struct text){line, own.len + rank.len}, ret, err);
+}
+
+int worker_of_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, uint32_t *ret,
+		  struct err *err)
+{
+	struct source_info *s = &r->sources[source];
+	struct text t = b->worker[row];
+	if (s->memo_worker != NO_INDEX && s->memo_text.len == t.len &&
+	    (s->memo_text.ptr == t.ptr || text_eq(s->memo_text, t))) {
+		*ret = s->memo_worker;
+		return 0;
+	}
+	int res = worker_full(r, source, t, ret, err);
+	if (!res) {
+		s->memo_text = t;
+		s->memo_worker = *ret;
+	}
+	return res;
+}
+
+/* Is `alias` a name that somebody uses: a page log's record, or another source? And is it clear whose it is? */
+static bool alias_counts(const struct resolve *r, const struct source_info *s)
+{
+	uint32_t id = names_find(&r->names, s->alias);
+	bool used = id && name_at(&r->names, id)->worker;
+	for (uint32_t i = 0; i < r->n_sources; i++) {
+		const struct source_info *o = &r->sources[i];
+		if (text_eq(o->worker, s->alias))
+			used = true;
+		if (o->alias.len && text_eq(o->alias, s->alias) && !text_eq(o->worker, s->worker))
+			return false; /* two workers share the alias */
+	}
+	for (uint32_t i = 0; used && i < r->n_sources; i++) {
+		const struct source_info *o = &r->sources[i];
+		uint32_t other = names_find(&r->names, o->alias);
+		if (text_eq(o->worker, s->worker) && o->alias.len && !text_eq(o->alias, s->alias) && other &&
+		    name_at(&r->names, other)->worker)
+			return false; /* one worker with two names that are both in use */
+	}
+	return used;
+}
+
+int workers_map(struct resolve *r, struct err *err)
+{
+	/* page_scan() has registered the names that page logs use */
+	for (uint32_t i = 0; i < r->n_sources; i++) {
+		struct source_info *s = &r->sources[i];
+		uint32_t own = names_find(&r->names, s->worker);
+		if (!s->worker.len || !s->alias.len || text_eq(s->worker, s->alias) ||
+		    (own && name_at(&r->names, own)->worker &&
+		     worker_at(r, name_at(&r->names, own)->worker - 1)->page_log) ||
+		    !alias_counts(r, s))
+			continue;
+		int res = worker_get(r, s->alias, &s->worker_at, err);
+		if (!res)
+			res = names_id(&r->names, s->worker, &own, err);
+		if (res)
+			return res;
+		name_at(&r->names, own)->alias = worker_at(r, s->worker_at)->name;
+	}
+	for (uint32_t i = 0; i < r->n_sources; i++) {
+		struct source_info *s = &r->sources[i];
+		if (s->worker_at != NO_INDEX || !s->worker.len)
+			continue;
+		struct text name = worker_alias(r, s->worker);
+		int res = worker_get(r, name, &s->worker_at, err);
+		if (res)
+			return res;
+	}
+	return 0;
+}
+
+void worker_seen(struct resolve *r, uint32_t worker, int64_t lo, int64_t hi, const struct ref_node *ref)
+{
+	struct worker *w = worker_at(r, worker);
+	w->first_ns = earlier(w->first_ns, lo);
+	w->last_ns = later(w->last_ns, hi);
+	if (!ref)
+		return;
+	w->used = true;
+	if (!w->has_early || (lo != UNKNOWN && (w->early_ns == UNKNOWN || lo < w->early_ns))) {
+		w->has_early = true;
+		w->early_ns = lo;
+		w->early_ref = *ref;
+	}
+}

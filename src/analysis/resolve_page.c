@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_page.c - what resolving needs of a page log: its rids, its workers, the holes in its sequence
+ *
+ * One pass, page lists are not decoded. Each rid leaves one exec, each unbroken run of seq one span; a page log in
+ * order has one span a worker and boot.
+ */
+#include "resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SPANS_MAX (1u << 20)
+/* A rid that comes back this long after it freed its pages is another execution. */
+#define REUSE_NS  (60 * NS_PER_S)
+
+static int span_extend(struct resolve *r, uint32_t worker, int64_t seq, int64_t at, bool boot, struct ref_node ref,
+		       struct err *err)
+{
+	if (worker >= r->n_span_open) {
+		uint32_t n = MAX(worker + 1, r->n_span_open * 2);
+		uint32_t *open = realloc(r->span_open, n * sizeof(*open));
+		if (!open)
+			return err_nomem(err);
+		memset(open + r->n_span_open, 0, (n - r->n_span_open) * sizeof(*open));
+		r->span_open = open;
+		r->n_span_open = n;
+	}
+	struct span *s = r->span_open[worker] ? shelf_at(&r->spans, r->span_open[worker] - 1) : NULL;
+	if (s && !boot && seq == s->seq_to + 1 && s->last.source == ref.source) {
+		s->seq_to = seq;
+		s->at_to = at;
+		s->last = ref;
+		return 0;
+	}
+	if (r->spans.n >= SPANS_MAX) {
+		r->spans_full = true;
+		return 0;
+	}
+	s = shelf_add(&r->spans);
+	if (!s)
+		return err_nomem(err);
+	*s = (struct span){worker, boot, seq, seq, at, at, ref, ref};
+	r->span_open[worker] = r->spans.n;
+	return 0;
+}
+
+static int exec_touch(struct resolve *r, uint32_t worker, struct text rid, struct text room, struct text op, int64_t at,
+		      struct ref_node ref, struct err *err)
+{
+	uint32_t rid_id, room_id = 0;
+	int res = names_id(&r->names, rid, &rid_id, err);
+	if (!res && room.len && !text_is(room, "0"))
+		res = names_id(&r->names, room, &room_id, err);
+	if (res || !rid_id)
+		return res;
+	bool alloc = text_is(op, "alloc");
+	struct name *e = name_at(&r->names, rid_id);
+	struct exec *x = NULL;
+	unsigned steps = 0;
+	for (uint32_t i = e->rid_execs; i && !x && steps++ < CHAIN_MAX;) {
+		struct exec *c = shelf_at(&r->execs, i - 1);
+		i = c->next;
+		if (c->worker != worker || (room_id && c->room && c->room != room_id))
+			continue;
+		if (alloc && c->freed && at != UNKNOWN && c->last != UNKNOWN && at > c->last + REUSE_NS)
+			continue;
+		/* a file that is read later may hold the earlier part */
+		if (interval_gap(c->first, c->last, at, at) > 24 * 3600 * NS_PER_S)
+			continue;
+		x = c;
+	}
+	if (!x) {
+		x = shelf_add(&r->execs);
+		if (!x)
+			return err_nomem(err);
+		*x = (struct exec){.worker = worker,
+				   .rid = rid_id,
+				   .next = e->rid_execs,
+				   .first = UNKNOWN,
+				   .last = UNKNOWN,
+				   .ref = ref};
+		e->rid_execs = r->execs.n;
+	}
+	if (room_id && !x->room)
+		x->room = room_id;
+	x->first = earlier(x->first, at);
+	x->last = later(x->last, at);
+	x->recv |= text_is(op, "recv");
+	x->send |= text_is(op, "send");
+	x->freed = text_is(op, "free") || (x->freed && !alloc);
+	return 0;
+}
+
+static int page_boot(struct resolve *r, uint32_t worker, int64_t at, int64_t page_size, int64_t pages,
+		     struct ref_node ref, struct err *err)
+{
+	struct boot_event *e = shelf_add(&r->boot_events);
+	if (!e)
+		return err_nomem(err);
+	*e = (struct boot_event){
+	    .worker = worker, .seq = r->boot_events.n, .at = at, .what = WHAT_PAGE_BOOT, .ref = ref};
+	for (int i = 0; i < BOOT_NUMBERS; i++)
+		e->number[i] = UNKNOWN;
+	if (page_size > 0 && page_size <= TOKENS_MAX) {
+		e->number[BN_PAGE_SIZE] = page_size;
+		if (pages > 0 && pages <= (int64_t)POOL_MAX_PAGES && page_size <= TOKENS_MAX / pages)
+			e->number[BN_POOL] = page_size * pages;
+	}
+	return 0;
+}
+
+static int page_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
+{
+	uint32_t worker;
+	int res = worker_of_row(r, source, b, row, &worker, err);
+	if (res)
+		return res;
+	struct text op = row_text(b, row, PAGE_OP), rid = row_text(b, row, PAGE_RID);
+	struct text pool = row_text(b, row, PAGE_POOL);
+	int64_t at = row_time(&r->sources[source], b, row), seq = row_int(b, row, PAGE_SEQ);
+	struct ref_node ref = row_ref(source, b, row);
+	bool boot = text_is(op, "boot");
+	worker_at(r, worker)->page_log = true;
+	worker_seen(r, worker, at, at, &ref);
+	if (text_is(op, "recv"))
+		worker_at(r, worker)->saw_role[ROLE_DECODE] = true;
+	else if (text_is(op, "send"))
+		worker_at(r, worker)->saw_role[ROLE_PREFILL] = true;
+	if (boot && (!pool.len || text_is(pool, "kv")))
+		res = page_boot(r, worker, at, row_int(b, row, PAGE_SIZE), row_int(b, row, PAGE_POOL_PAGES), ref, err);
+	if (!res && seq != UNKNOWN && seq < INT64_MAX && seq > -INT64_MAX)
+		res = span_extend(r, worker, seq, at, boot, ref, err);
+	if (!res && rid.len)
+		res = exec_touch(r, worker, rid, row_text(b, row, PAGE_ROOM), op, at, ref, err);
+	return res;
+}
+
+int page_scan(struct resolve *r, struct err *err)
+{
+	uint32_t mask = 1u << PAGE_OP | 1u << PAGE_SEQ | 1u << PAGE_POOL | 1u << PAGE_RID | 1u << PAGE_ROOM |
+			1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES;
+	return load_each(r, EVENT_PAGE, mask, page_row, err);
+}
+
+static bool same_server(const struct resolve *r, uint32_t a, uint32_t b)
+{
+	return a == b || worker_at(r, a)->base == b || worker_at(r, b)->base == a;
+}
+
+/* The leg that an exec is: same worker and rid at that time, or same worker and room. */
+static uint32_t exec_leg(struct resolve *r, const struct exec *x, uint32_t norm, bool *by_room)
+{
+	uint32_t best = NO_INDEX;
+	int64_t best_gap = SKEW_NS + 1;
+	unsigned steps = 0;
+	*by_room = false;
+	for (uint32_t i = name_at(&r->names, norm)->rid_legs; i && steps++ < CHAIN_MAX;) {
+		const struct leg *l = leg_at(r, i - 1);
+		uint32_t at = i - 1;
+		i = l->next_rid;
+		if (l->rid != x->rid || l->page_only || !same_server(r, l->worker, x->worker) ||
+		    (l->room && x->room && l->room != x->room))
+			continue;
+		int64_t gap = l->room && l->room == x->room ? 0 : interval_gap(l->lo, l->hi, x->first, x->last);
+		if (gap < best_gap) {
+			best_gap = gap;
+			best = at;
+		}
+	}
+	if (best != NO_INDEX || !x->room)
+		return best;
+	steps = 0;
+	for (uint32_t i = name_at(&r->names, x->room)->room_legs; i && steps++ < CHAIN_MAX;) {
+		const struct leg *l = leg_at(r, i - 1);
+		if (same_server(r, l->worker, x->worker) && !l->page_only) {
+			*by_room = true;
+			return i - 1;
+		}
+		i = l->next_room;
+	}
+	return NO_INDEX;
+}
+
+static int exec_join(struct resolve *r, const struct exec *x, struct err *err)
+{
+	bool by_room;
+	uint32_t norm = norm_rid(r, x->rid, err);
+	if (!norm)
+		return err_nomem(err);
+	uint32_t at = exec_leg(r, x, norm, &by_room);
+	struct leg *l;
+	enum role role = x->recv ? ROLE_DECODE : x->send ? ROLE_PREFILL : ROLE_UNKNOWN;
+	if (at == NO_INDEX) {
+		int res = leg_new(r, x->worker, x->rid, x->room, &l, err);
+		if (res)
+			return res;
+		l->page_only = true;
+		l->started = l->lo = x->first;
+		l->finished = l->hi = x->last;
+	} else {
+		l = leg_at(r, at);
+		if (l->worker != x->worker && worker_at(r, x->worker)->ranked)
+			l->worker = x->worker; /* the page log knows the rank */
+		if (!l->room && x->room)
+			leg_set_room(r, l, at, x->room);
+		if (!l->rid && by_room)
+			l->rid = x->rid;
+		else if (l->rid != x->rid)
+			l->page_rid = x->rid;
+		if (l->started == UNKNOWN)
+			l->started = x->first;
+		if (l->finished == UNKNOWN)
+			l->finished = x->last;
+		l->lo = earlier(l->lo, x->first);
+		l->hi = later(l->hi, x->last);
+	}
+	l->has_page = true;
+	if (!l->role)
+		l->role = (uint8_t)role;
+	return refs_add(r, &l->refs, x->ref, err);
+}
+
+int page_join(struct resolve *r, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < r->execs.n && !res; i++)
+		res = exec_join(r, shelf_at(&r->execs, i), err);
+	return res;
+}

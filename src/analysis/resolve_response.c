@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_response.c - what left the gateway: one response per request, and whether anything was delivered
+ *
+ * A request has a response when a gateway saw it or when an engine decoded for it. Delivered is "no" only where a
+ * record shows that nothing reached the client: an error status, no bytes, no tokens, a client that left before the
+ * first byte. A prefill leg's count is never the length of a prompt (a rejected one says 1), and a sum over a batch is
+ * none either.
+ */
+#include "resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct response {
+	int64_t status, prompt, output, bytes, started, finished;
+	enum flag prompt_flag;
+	int8_t streamed, client_gone;
+	uint32_t finish;
+	bool gateway, batch, split;
+	/* engine's side, of the last attempt */
+	const struct leg *answer; /* decode or unified leg, NULL: none */
+	int64_t engine_output;
+	enum tri delivered;
+	char basis[160];
+	struct refs refs;
+};
+
+static void say(struct response *p, enum tri delivered, const char *basis)
+{
+	p->delivered = delivered;
+	(void)snprintf(p->basis, sizeof(p->basis), "%s", basis);
+}
+
+/* The leg that answered: the last attempt's decode or unified leg; without roles, any leg that is no prefill leg. */
+static const struct leg *answering(const struct resolve *r, const struct request *q)
+{
+	const struct leg *best = NULL;
+	for (uint32_t i = 0; i < q->n_legs; i++) {
+		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
+		if (l->role == ROLE_PREFILL || l->page_only)
+			continue;
+		bool better =
+		    !best || l->attempt > best->attempt || (l->attempt == best->attempt && l->output > best->output);
+		/* an attempt that failed is not the one that answered */
+		if (best && best->outcome == OUT_FINISHED && l->outcome > OUT_FINISHED)
+			better = false;
+		if (better)
+			best = l;
+	}
+	return best;
+}
+
+static void prompt_length(const struct resolve *r, const struct request *q, struct response *p, int64_t gateway,
+			  enum flag flag)
+{
+	int64_t legs = UNKNOWN, rejected = UNKNOWN;
+	enum flag legs_flag = FLAG_NONE;
+	for (uint32_t i = 0; i < q->n_legs; i++) {
+		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
+		rejected = later(rejected, l->rejected);
+		if (l->role == ROLE_PREFILL || l->input == UNKNOWN || (l->outcome == OUT_REJECTED && l->input <= 1))
+			continue;
+		if (legs == UNKNOWN || l->input > legs) {
+			legs = l->input;
+			legs_flag = (enum flag)l->input_flag;
+		}
+	}
+	if (p->batch) { /* each element has a length of its own; the longest is the one that matters */
+		p->prompt = legs;
+		p->prompt_flag = legs == UNKNOWN ? FLAG_NONE : FLAG_AT_LEAST;
+		return;
+	}
+	const struct {
+		int64_t value;
+		enum flag flag;
+	} order[] = {{flag == FLAG_EXACT ? gateway : UNKNOWN, FLAG_EXACT},
+		     {legs, legs_flag},
+		     {rejected, FLAG_EXACT},
+		     {gateway, flag}};
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		if (order[i].value == UNKNOWN)
+			continue;
+		p->prompt = order[i].value;
+		p->prompt_flag = order[i].flag;
+		return;
+	}
+}
+
+static bool is_error_finish(const struct resolve *r, uint32_t finish)
+{
+	return text_is(names_text(&r->names, finish), "error");
+}
+
+static bool is_abort_finish(const struct resolve *r, uint32_t finish)
+{
+	struct text t = names_text(&r->names, finish);
+	return text_is(t, "abort") || text_is(t, "aborted");
+}
+
+static void delivered_gateway(const struct resolve *r, struct response *p)
+{
+	bool some = (p->bytes != UNKNOWN && p->bytes > 0) || (p->output != UNKNOWN && p->output > 0);
+	bool generated = p->engine_output != UNKNOWN && p->engine_output > 0;
+	char line[160];
+	if (p->split) {
+		say(p, TRI_UNKNOWN, "two gateways give different statuses for this request");
+		return;
+	}
+	if (p->status == 499 && some) {
+		say(p, TRI_YES, "client left in the middle of the answer");
+		return;
+	}
+	if (p->status != UNKNOWN && p->status >= 400) {
+		(void)snprintf(line, sizeof(line), "error status %lld", (long long)p->status);
+		say(p, TRI_NO, line);
+	} else if (p->bytes == 0) {
+		say(p, TRI_NO, p->client_gone > 0 ? "client left before the first byte" : "no bytes were sent");
+	} else if (p->output == 0) {
+		say(p, TRI_NO, "no completion tokens");
+	} else if (is_error_finish(r, p->finish) && (p->output == UNKNOWN)) {
+		say(p, TRI_NO, "the answer ended in an error and no completion tokens are recorded");
+	} else if (p->client_gone > 0 && !some) {
+		say(p, TRI_UNKNOWN, "client left; how much was sent by then is not recorded");
+	} else if (is_abort_finish(r, p->finish) && p->output == UNKNOWN) {
+		say(p, TRI_UNKNOWN, "aborted; whether any content was sent by then is not recorded");
+	} else if (p->status == UNKNOWN) {
+		say(p, some ? TRI_YES : TRI_UNKNOWN,
+		    some ? "content was sent" : "no record of the end of this request");
+	} else if (p->status >= 200 && p->status < 300 && (some || generated)) {
+		/* a stream whose only event is an error has bytes, but the engine generated nothing */
+		if (p->output == UNKNOWN && p->engine_output == 0) {
+			say(p, TRI_NO, "the engine generated no tokens");
+			return;
+		}
+		(void)snprintf(line, sizeof(line), "status %lld, %s", (long long)p->status,
+			       p->output != UNKNOWN  ? "completion tokens recorded"
+			       : p->bytes != UNKNOWN ? "bytes sent"
+						     : "tokens generated by the engine");
+		say(p, TRI_YES, line);
+	} else {
+		(void)snprintf(line, sizeof(line), "status %lld; neither bytes nor tokens are recorded",
+			       (long long)p->status);
+		say(p, TRI_UNKNOWN, line);
+	}
+}
+
+static void delivered_engine(struct response *p)
+{
+	const struct leg *l = p->answer;
+	bool unified = l->role == ROLE_UNIFIED;
+	bool none = l->output == UNKNOWN || l->output <= 1;
+	if (l->status >= 400 && none)
+		say(p, TRI_NO, "the engine answered with an error status; no gateway record");
+	else if (unified && l->outcome == OUT_REJECTED && none)
+		say(p, TRI_NO, "rejected by the engine; no gateway record");
+	else if (unified && l->sent != UNKNOWN && l->output != 0)
+		say(p, TRI_YES, "the engine recorded the first byte sent; no gateway record");
+	else if (l->output == 0)
+		say(p, TRI_NO, "the engine generated no tokens; no gateway record");
+	else
+		say(p, TRI_UNKNOWN, "no gateway record of this request");
+}
+
+static int gateway_side(struct resolve *r, const struct request *q, struct response *p, struct err *err)
+{
+	int64_t gateway = UNKNOWN, span = -2;
+	enum flag flag = FLAG_NONE;
+	int res = 0;
+	for (uint32_t i = 0; i < q->n_lives && !res; i++) {
+		const struct life *l = life_at(r, r->life_order[q->lives_from + i]);
+		int64_t status = l->status != UNKNOWN ? l->status : l->final ? UNKNOWN : l->inner_status;
+		int64_t its = l->status != UNKNOWN ? l->span_ns : -1;
+		p->gateway = true;
+		p->split |= l->status_split;
+		p->batch |= l->batch > 1;
+		if (status != UNKNOWN && its > span) {
+			p->status = status;
+			span = its;
+			if (l->bytes_out != UNKNOWN)
+				p->bytes = l->bytes_out;
+		}
+		if (p->bytes == UNKNOWN)
+			p->bytes = l->bytes_out;
+		if ((enum flag)l->input_flag > flag) {
+			gateway = l->input;
+			flag = (enum flag)l->input_flag;
+		}
+		p->output = later(p->output, l->output);
+		p->streamed = MAX(p->streamed, l->streamed);
+		p->client_gone = MAX(p->client_gone, l->client_gone);
+		if (l->finish)
+			p->finish = l->finish;
+		p->started = earlier(p->started, l->started);
+		p->finished = later(p->finished, l->finished);
+		res = refs_add_all(r, &p->refs, &l->refs, err);
+	}
+	prompt_length(r, q, p, gateway, flag);
+	return res;
+}
+
+static int response_of(struct resolve *r, const struct request *q, struct response *p, struct err *err)
+{
+	*p = (struct response){.streamed = -1, .client_gone = -1};
+	p->status = p->prompt = p->output = p->bytes = p->started = p->finished = p->engine_output = UNKNOWN;
+	for (uint32_t i = 0; i < q->n_legs; i++)
+		p->batch |= leg_at(r, r->leg_order[q->legs_from + i])->batch > 1;
+	p->answer = answering(r, q);
+	int res = gateway_side(r, q, p, err);
+	if (p->answer) {
+		p->engine_output = p->answer->output;
+		p->streamed = MAX(p->streamed, p->answer->streamed);
+	}
+	if (p->gateway) {
+		delivered_gateway(r, p);
+	} else if (p->answer) {
+		const struct leg *l = p->answer;
+		p->output = l->output;
+		p->started = l->started;
+		p->finished = l->finished;
+		if (l->role == ROLE_UNIFIED && l->status)
+			p->status = l->status;
+		delivered_engine(p);
+	}
+	for (uint32_t i = 0; i < q->n_legs && !res; i++)
+		res = refs_add_all(r, &p->refs, &leg_at(r, r->leg_order[q->legs_from + i])->refs, err);
+	return res;
+}
+
+static int response_row(struct resolve *r, struct sql *s, const struct request *q, const struct response *p, int64_t id,
+			struct buf *tmp, struct err *err)
+{
+	const int64_t head[] = {id, q->id, q->attempts, p->status, p->streamed < 0 ? UNKNOWN : p->streamed, p->prompt};
+	int res = 0, c = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(head) && !res; i++)
+		res = sql_int(s, ++c, head[i], err);
+	if (!res)
+		res = sql_text(s, ++c, maybe(flag_name(p->prompt == UNKNOWN ? FLAG_NONE : p->prompt_flag)), err);
+	if (!res)
+		res = sql_int(s, ++c, p->output, err);
+	if (!res)
+		res = sql_int(s, ++c, p->bytes, err);
+	static const char *const tri[] = {"no", "yes", "unknown"};
+	if (!res)
+		res = sql_text(s, ++c, text_of(tri[p->delivered]), err);
+	if (!res)
+		res = sql_text(s, ++c, text_of(p->basis), err);
+	if (!res)
+		res = sql_int(s, ++c, p->started, err);
+	if (!res)
+		res = sql_int(s, ++c, p->finished, err);
+	if (!res)
+		res = refs_json(r, &p->refs, tmp, err);
+	if (!res)
+		res = sql_text(s, ++c, buf_text(tmp), err);
+	return res ? res : sql_run(s, err);
+}
+
+int response_write(struct resolve *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf tmp = BUF_INIT(64 * KIB);
+	int64_t id = 0;
+	int res =
+	    sql_prepare(&s, r->c,
+			"INSERT INTO response(response, request, attempts, status, streamed, prompt_tokens, "
+			"prompt_tokens_flag, completion_tokens, bytes_sent, delivered, delivered_basis, started_ns, "
+			"finished_ns, refs) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			err);
+	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
+		const struct request *q = shelf_at(&r->requests, r->request_order[i]);
+		struct response p;
+		uint32_t mark = r->refs.n; /* its list is not needed again */
+		res = response_of(r, q, &p, err);
+		if (!res && (p.gateway || p.answer))
+			res = response_row(r, s, q, &p, ++id, &tmp, err);
+		r->refs.n = mark;
+	}
+	return res;
+}
