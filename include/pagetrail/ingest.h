@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ingest.h - from paths to sources in a case
  *
- * source.c reads files, folders and archives; detect.c chooses the format by bids; pipeline.c cuts records, runs parsers,
- * encodes chunks in workers and writes them in source order; account.c keeps the sums that must hold.
+ * source.c reads files, folders and archives; detect.c chooses the format by bids; pipeline.c cuts records, runs
+ * parsers, encodes chunks in workers and writes them in source order; account.c keeps the sums that must hold.
  */
 #pragma once
 
@@ -18,10 +18,11 @@ struct account { /* one number per verdict; records and bytes */
 
 enum source_status { SOURCE_INGESTED, SOURCE_KNOWN, SOURCE_RESUMED, SOURCE_UNRECOGNISED, SOURCE_FAILED };
 
-struct source_result { /* one row of `ingest --json` */
+struct source_result {  /* one row of `ingest --json` */
 	int64_t source; /* 0: nothing was stored (known under another number, or failed before the first byte) */
 	struct text path, container, format, worker, reason;
 	char sha256[SHA256_HEX], content_sha256[SHA256_HEX];
+	struct text worker_alias, worker_basis, role, tz, tz_basis, format_basis; /* as in the table `source` */
 	uint64_t stored_bytes;
 	struct account account;
 	int64_t first_ns, last_ns;
@@ -31,41 +32,47 @@ struct source_result { /* one row of `ingest --json` */
 struct ingest_options {
 	const struct parser *const *parsers;
 	size_t n_parsers;
-	const char *format;       /* NULL: detect */
-	const char *worker;       /* NULL: by the rules of "Which worker" */
-	const char *tz;           /* NULL: UTC assumed, and said so */
-	const char *sources_csv;  /* --sources FILE, or NULL */
-	unsigned jobs;            /* 0 and 1: everything in the caller's thread */
-	bool plan;                /* only detect and name workers, store nothing */
-	int64_t now_ns;           /* clock for the journal */
+	const char *format;          /* NULL: detect */
+	const char *worker;          /* NULL: by the rules of "Which worker" */
+	const char *tz;              /* NULL: UTC assumed, and said so */
+	const char *sources_csv;     /* --sources FILE, or NULL */
+	unsigned jobs;               /* 0 and 1: everything in the caller's thread */
+	bool plan;                   /* only detect and name workers, store nothing */
+	int64_t now_ns;              /* clock for the journal */
 	volatile sig_atomic_t *stop; /* set by a signal handler: finish the chunk and return ERR_INTERRUPTED */
 	/* Called for each source as it ends; texts are valid during the call. */
 	int (*on_source)(void *ctx, const struct source_result *r);
 	/* Called now and then: bytes read so far, current path. May be NULL. */
 	void (*on_progress)(void *ctx, uint64_t bytes, uint64_t records, struct text path);
+	/* Something in an input file of ours that was not understood, but does no harm. May be NULL. */
+	void (*on_warning)(void *ctx, struct text what);
 	void *ctx;
 };
 
 /* Ingests a path (file, folder, archive, or "-"). Faults of one source do not stop the others: they are results with
  * status FAILED or UNRECOGNISED. Negative only when the case cannot go on (store, memory, interrupt). */
 int ingest_path(struct case_file *c, const struct ingest_options *o, const char *path, struct err *err) MUST_CHECK;
+/* Several paths as one run: parsers are opened once. c may be NULL with o->plan. */
+int ingest_paths(struct case_file *c, const struct ingest_options *o, const char *const *paths, size_t n_paths,
+		 struct err *err) MUST_CHECK;
 
 /* --- detection, also used by `formats test|explain` --- */
 struct detection {
-	const struct parser *parser;    /* NULL: none, or a tie */
-	const struct parser *runner_up; /* may be NULL */
+	const struct parser *parser;     /* NULL: none, or a tie */
+	const struct parser *best;       /* the best bidder, also where it was refused; NULL: nobody bid */
+	const struct parser *runner_up;  /* may be NULL */
 	unsigned score, runner_up_score; /* per mille of the records looked at */
 	unsigned records;
-	const char *reason;             /* why none: "no format recognises it", "tie", "binary", "empty" */
+	const char *reason; /* why none: "no format recognises it", "tie", "binary", "empty" */
 };
 int detect(const struct parser *const *list, size_t n, struct text head, bool whole, struct detection *ret,
-           struct err *err) MUST_CHECK;
+	   struct err *err) MUST_CHECK;
 /* `formats explain FILE`: one line per step to write(). */
 int detect_explain(const struct parser *const *list, size_t n, const char *path,
-                   int (*write)(void *ctx, struct text line), void *ctx, struct err *err) MUST_CHECK;
+		   int (*write)(void *ctx, struct text line), void *ctx, struct err *err) MUST_CHECK;
 
 /* Runs one parser over bytes in memory, events and verdicts to `sink` (golden tests, fuzzing, formats test). */
 int ingest_text(const struct parser *parser, const struct parser *const *list, size_t n, struct text bytes,
-                int (*on_event)(void *ctx, const struct event *e, struct err *err),
-                int (*on_record)(void *ctx, uint64_t off, struct text record, enum verdict v, const char *reason),
-                void *ctx, struct account *ret, struct err *err) MUST_CHECK;
+		int (*on_event)(void *ctx, const struct event *e, struct err *err),
+		int (*on_record)(void *ctx, uint64_t off, struct text record, enum verdict v, const char *reason),
+		void *ctx, struct account *ret, struct err *err) MUST_CHECK;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* custody.h - the rows of table `source`: what is known already, what was begun, what is done
+ *
+ * Numbers are given once per run and never used again, so that they do not depend on the number of jobs.
+ */
+#pragma once
+
+#include "pagetrail/ingest.h"
+
+struct known { /* one source that is in the case, or on its way into it */
+	int64_t source;
+	uint64_t stored_bytes;
+	unsigned char sha256[SHA256_BYTES], content[SHA256_BYTES];
+	bool has_sha, has_content;
+	bool pending; /* read in this run, its last chunk is not written yet */
+	bool reading; /* a run before this one was stopped while it read it */
+};
+
+struct custody {
+	struct case_file *c;
+	struct known *known;
+	size_t n, cap;
+	int64_t first, next; /* numbers from `first` on are of this run */
+	size_t n_reading;
+};
+
+int custody_open(struct custody *k, struct case_file *c, struct err *err) MUST_CHECK;
+void custody_close(struct custody *k);
+
+/* Sources of that size: 1 some are pending, 2 some are there, 3 both. */
+int custody_of_size(const struct custody *k, uint64_t stored_bytes);
+/* Next source at or after *at with this digest of the stored file; NULL at the end. */
+const struct known *custody_next(const struct custody *k, const unsigned char sha256[SHA256_BYTES], size_t *at);
+/* The source with this content, but not `except`; NULL: none. Pending ones do not count. */
+const struct known *custody_of_content(const struct custody *k, const unsigned char content[SHA256_BYTES],
+				       int64_t except);
+
+/* New row, status 'reading'; r: path, container, format, format_basis, worker …, tz. Sets r->source. */
+int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, struct err *err) MUST_CHECK;
+/* The row as it stays. sha256 and content may be NULL: not known. status: as in the table. */
+int custody_finish(struct custody *k, const struct source_result *r, const unsigned char *sha256,
+		   const unsigned char *content, const char *status, struct err *err) MUST_CHECK;
+int custody_drop(struct custody *k, int64_t source, struct err *err) MUST_CHECK;
+/* Drops what was begun or failed to be read under this path: 1 when there was something. */
+int custody_drop_unfinished(struct custody *k, struct text path, struct err *err) MUST_CHECK;
+/* Drops sources that an earlier run began under another path, when all their chunks are in `source`: 1 some. */
+int custody_drop_parts(struct custody *k, int64_t source, struct err *err) MUST_CHECK;
+
+/* Fills r from the row (texts live in a). */
+int custody_row(struct custody *k, int64_t source, struct source_result *r, struct arena *a,
+		struct err *err) MUST_CHECK;

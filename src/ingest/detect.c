@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* detect.c - which format is it: every parser bids on the records of the head
+ *
+ * A record counts 2 for a STRONG bid and 1 for a WEAK one. Whoever has most is the format, if it has a STRONG record or
+ * half of all records; a rival within DETECT_MARGIN of it makes a tie, unless it has no STRONG record where the other
+ * has one. Chatter counts against nobody: only the bidders are compared. Looking stops early when one format has taken
+ * nearly all.
+ */
+#include "detect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source.h"
+
+enum { PARTS_MAX = 8, FIRST_LOOK = 128, LONG_ENOUGH_MILLE = 900 };
+
+struct tally {
+	unsigned strong, weak;
+	unsigned json; /* of the records bid on, those that begin with '{' */
+};
+
+static unsigned points(const struct tally *t)
+{
+	return 2 * t->strong + t->weak;
+}
+
+bool line_next(struct text *rest, struct text *ret)
+{
+	if (!rest->len)
+		return false;
+	const char *nl = memchr(rest->ptr, '\n', rest->len);
+	size_t n = nl ? (size_t)(nl - rest->ptr) : rest->len;
+	*ret = text_sub(*rest, 0, n);
+	*rest = text_from(*rest, nl ? n + 1 : n);
+	if (nl && ret->len && ret->ptr[ret->len - 1] == '\r')
+		ret->len--;
+	return true;
+}
+
+struct text line_strip_nul(struct text line)
+{
+	size_t n = 0;
+	while (n < line.len && !line.ptr[n])
+		n++;
+	return text_from(line, n);
+}
+
+size_t bom_length(struct text head)
+{
+	return text_starts(head, "\xef\xbb\xbf") ? 3 : 0;
+}
+
+/* Best bid on a line, or on one of the records that the format cuts it into. */
+static enum bid bid_line(struct formats *f, struct parse *p, struct text line)
+{
+	enum bid best = formats_bid(f, p, line, false);
+	if (best == BID_STRONG || !p->parser->split)
+		return best;
+	for (unsigned i = 0; i < PARTS_MAX && line.len; i++) {
+		size_t n = p->parser->split(p, line);
+		if (n == 0 || (n >= line.len && i == 0))
+			break;
+		struct text part = text_sub(line, 0, n);
+		enum bid b = formats_bid(f, p, part, false);
+		best = MAX(best, b);
+		line = text_from(line, n);
+	}
+	return best;
+}
+
+static int bid_documents(struct formats *f, struct text head, struct tally *tallies, bool *any)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct parse *p;
+		if (f->list[i]->shape != SHAPE_DOCUMENT)
+			continue;
+		int rc = formats_get(f, i, &p);
+		if (rc < 0)
+			return rc;
+		switch (formats_bid(f, p, head, false)) {
+		case BID_STRONG: tallies[i].strong = 1; break;
+		case BID_WEAK: tallies[i].weak = 1; break;
+		case BID_NO: break;
+		}
+		*any |= points(&tallies[i]) > 0;
+	}
+	return 0;
+}
+
+static void best_two(const struct tally *t, size_t n, size_t *ret_best, size_t *ret_second)
+{
+	size_t best = n, second = n;
+	for (size_t i = 0; i < n; i++) {
+		if (!points(&t[i]))
+			continue;
+		if (best == n || points(&t[i]) > points(&t[best])) {
+			second = best;
+			best = i;
+		} else if (second == n || points(&t[i]) > points(&t[second])) {
+			second = i;
+		}
+	}
+	*ret_best = best;
+	*ret_second = second;
+}
+
+/* Has one format taken nearly everything so far? */
+static bool clear_already(const struct tally *t, size_t n, unsigned records)
+{
+	size_t best, second;
+	best_two(t, n, &best, &second);
+	if (best == n || t[best].strong * 1000ull < (unsigned long long)records * LONG_ENOUGH_MILLE)
+		return false;
+	return second == n || points(&t[second]) * 4 < points(&t[best]);
+}
+
+/* Bids over the lines; returns the number of records looked at. */
+static int bid_lines(struct formats *f, struct text head, bool whole, struct tally *tallies, unsigned *ret_records)
+{
+	struct text rest = text_from(head, bom_length(head)), line;
+	unsigned records = 0, look = FIRST_LOOK;
+	while (records < DETECT_RECORDS && line_next(&rest, &line)) {
+		if (!whole && !rest.len && records)
+			break; /* the head ends inside this line */
+		line = line_strip_nul(line);
+		if (!text_trim(line).len)
+			continue;
+		records++;
+		for (size_t i = 0; i < f->n; i++) {
+			struct parse *p;
+			if (f->list[i]->shape != SHAPE_LINES)
+				continue;
+			int rc = formats_get(f, i, &p);
+			if (rc < 0)
+				return rc;
+			enum bid b = bid_line(f, p, line);
+			tallies[i].strong += b == BID_STRONG;
+			tallies[i].weak += b == BID_WEAK;
+			tallies[i].json += b != BID_NO && line.ptr[0] == '{';
+		}
+		if (records == look) {
+			if (clear_already(tallies, f->n, records))
+				break;
+			look *= 4;
+		}
+	}
+	*ret_records = records;
+	return 0;
+}
+
+/* --- why not --- */
+
+static const char *binary_kind(struct text head)
+{
+	static const struct {
+		const char *magic;
+		size_t len;
+		const char *reason;
+	} known[] = {
+	    {"\x89PNG", 4, "binary (PNG image)"},
+	    {"\xff\xd8\xff", 3, "binary (JPEG image)"},
+	    {"GIF8", 4, "binary (GIF image)"},
+	    {"%PDF-", 5, "binary (PDF document)"},
+	    {"\x7f"
+	     "ELF",
+	     4, "binary (ELF program)"},
+	    {"SQLite format 3", 15, "binary (SQLite database)"},
+	    {"\xff\xfe", 2, "UTF-16 text: convert it to UTF-8 first"},
+	    {"\xfe\xff", 2, "UTF-16 text: convert it to UTF-8 first"},
+	    {"Rar!", 4, "binary (RAR archive)"},
+	    {"7z\xbc\xaf", 4, "binary (7-Zip archive)"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (head.len >= known[i].len && !memcmp(head.ptr, known[i].magic, known[i].len))
+			return known[i].reason;
+	return container_of(head) ? "binary (a container that is packed too deep, or damaged)" : NULL;
+}
+
+static const char *why_not(struct text head)
+{
+	size_t odd = 0, n = MIN(head.len, 64 * KIB);
+	const char *kind = binary_kind(head);
+	if (!text_trim(head).len)
+		return "empty";
+	if (kind)
+		return kind;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)head.ptr[i];
+		odd += c < 9 || (c > 13 && c < 32 && c != 27) || c == 127;
+	}
+	if (odd * 10 > n)
+		return "binary";
+	struct text t = text_trim(text_from(head, bom_length(head)));
+	if (t.ptr[0] == '[')
+		return "a JSON array, no format recognises it";
+	if (t.ptr[0] == '{')
+		return "JSON, but no format recognises it";
+	return "no format recognises it";
+}
+
+/* --- the choice --- */
+
+static bool same_family(const struct parser *a, const struct parser *b)
+{
+	size_t n = strcspn(a->name, "-");
+	return n == strcspn(b->name, "-") && !memcmp(a->name, b->name, n);
+}
+
+/* JSON records between the text lines of the same product: the text format leads, and hands them on. */
+static bool mixed_in(const struct formats *f, const struct tally *t, size_t text, size_t json)
+{
+	return same_family(f->list[text], f->list[json]) && t[text].strong && !t[text].json &&
+	       t[json].json == t[json].strong + t[json].weak && points(&t[text]) * 20 >= points(&t[json]);
+}
+
+static bool rivals(const struct tally *best, const struct tally *second)
+{
+	if (best->strong && !second->strong)
+		return false;
+	return points(second) * 1000ull > points(best) * (1000ull - DETECT_MARGIN);
+}
+
+static void choose(struct formats *f, struct tally *t, unsigned records, struct detection *ret)
+{
+	size_t n = f->n, best, second;
+	best_two(t, n, &best, &second);
+	if (best == n)
+		return;
+	if (second < n && !t[best].strong && t[second].strong && points(&t[second]) * 2 >= points(&t[best])) {
+		size_t swap = best; /* knowing is worth more than guessing */
+		best = second;
+		second = swap;
+	}
+	bool mixed = second < n && mixed_in(f, t, best, second);
+	if (second < n && mixed_in(f, t, second, best)) {
+		size_t swap = best;
+		best = second;
+		second = swap;
+		mixed = true;
+	}
+	ret->best = f->list[best];
+	ret->score = (unsigned)MIN(points(&t[best]) * 500ull / records, 1000);
+	if (second < n) {
+		ret->runner_up = f->list[second];
+		ret->runner_up_score = (unsigned)MIN(points(&t[second]) * 500ull / records, 1000);
+	}
+	if (!t[best].strong && t[best].weak * 2 < records)
+		ret->reason = "no format recognises it: too few records look like the best match";
+	else if (second < n && !mixed && rivals(&t[best], &t[second]))
+		ret->reason = "tie";
+	else
+		ret->parser = f->list[best];
+}
+
+int detect_with(struct formats *f, struct text head, bool whole, struct detection *ret, struct err *err)
+{
+	*ret = (struct detection){0};
+	formats_bind(f, err);
+	struct text body = text_from(head, bom_length(head));
+	if (!text_trim(line_strip_nul(body)).len) {
+		ret->reason = !head.len || !text_trim(head).len ? "empty" : "binary (NUL bytes only)";
+		return 0;
+	}
+	struct tally *t = calloc(f->n + 1, sizeof(*t));
+	if (!t)
+		return err_nomem(err);
+	bool documents = false;
+	int rc = bid_documents(f, body, t, &documents);
+	if (rc == 0)
+		rc = bid_lines(f, head, whole, t, &ret->records);
+	if (rc == 0 && ret->records) {
+		for (size_t i = 0; documents && i < f->n; i++) { /* a document has all records, or none */
+			if (f->list[i]->shape != SHAPE_DOCUMENT)
+				continue;
+			t[i].strong *= ret->records;
+			t[i].weak *= ret->records;
+		}
+		choose(f, t, ret->records, ret);
+	}
+	if (rc == 0 && !ret->parser && !ret->reason)
+		ret->reason = why_not(head);
+	free(t);
+	return rc;
+}
+
+int detect(const struct parser *const *list, size_t n, struct text head, bool whole, struct detection *ret,
+	   struct err *err)
+{
+	struct formats f;
+	int rc = formats_open(&f, list, n, err);
+	if (rc < 0)
+		return rc;
+	if (head.len > DETECT_BYTES) {
+		head.len = DETECT_BYTES;
+		whole = false;
+	}
+	rc = detect_with(&f, head, whole, ret, err);
+	formats_close(&f);
+	return rc;
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ingest.c - one run: paths to stored files, stored files to sources, and what the case says of them at the end
+ *
+ * A stored file is finished by a task of its own behind its chunks: only then its rows leave the status 'reading', in
+ * one transaction with the journal. So a run that was killed leaves whole sources, and parts that the next run drops
+ * and reads again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+#include "walk.h"
+
+enum { COMMIT_BYTES = 32 * 1024 * 1024, QUEUE_PER_JOB = 3 };
+
+struct finish_task {
+	struct task task;
+	struct session *s;
+	struct stored st;
+};
+
+int session_wrote(struct session *s, uint64_t bytes, struct err *err)
+{
+	s->uncommitted += bytes;
+	if (s->uncommitted < COMMIT_BYTES)
+		return 0;
+	s->uncommitted = 0;
+	int rc = case_commit(s->c, err);
+	return rc < 0 ? rc : case_begin(s->c, err);
+}
+
+bool session_stopped(const struct session *s)
+{
+	return s->o->stop && *s->o->stop;
+}
+
+struct stored_member *stored_add(struct stored *st)
+{
+	struct stored_member *m = arena_alloc(&st->arena, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->r.first_ns = m->r.last_ns = TIME_UNKNOWN;
+	*(st->end ? st->end : &st->first) = m;
+	st->end = &m->next;
+	return m;
+}
+
+int task_nothing(struct task *t, struct err *err)
+{
+	(void)t;
+	(void)err;
+	return 0;
+}
+
+static int report(struct session *s, const struct source_result *r)
+{
+	return s->o->on_source ? s->o->on_source(s->o->ctx, r) : 0;
+}
+
+/* --- the end of a stored file --- */
+
+static const char *const status_names[] = {"ingested", "known", "resumed", "unrecognised", "failed"};
+
+static int add_field(struct buf *b, const char *name, struct text t, struct err *err)
+{
+	if (!t.len)
+		return 0;
+	int rc = buf_printf(b, err, ",\"%s\":", name);
+	return rc < 0 ? rc : buf_json_string(b, t, err);
+}
+
+static int journal_source(struct session *s, const struct source_result *r, struct err *err)
+{
+	struct buf b = BUF_INIT(1 * MIB);
+	unsigned char head[SHA256_BYTES];
+	int rc = buf_add_text(&b, TEXT("{\"path\":"), err);
+	if (rc == 0)
+		rc = buf_json_string(&b, r->path, err);
+	if (rc == 0)
+		rc = buf_printf(&b, err, ",\"status\":\"%s\"", status_names[r->status]);
+	if (rc == 0 && r->source)
+		rc = buf_printf(&b, err, ",\"source\":%lld,\"bytes\":%llu,\"records\":%llu", (long long)r->source,
+				(unsigned long long)r->account.bytes, (unsigned long long)r->account.records);
+	if (rc == 0)
+		rc = add_field(&b, "sha256", text_of(r->sha256), err);
+	if (rc == 0)
+		rc = add_field(&b, "content_sha256", text_of(r->content_sha256), err);
+	if (rc == 0)
+		rc = add_field(&b, "format", r->format, err);
+	if (rc == 0)
+		rc = add_field(&b, "worker", r->worker, err);
+	if (rc == 0)
+		rc = add_field(&b, "reason", r->reason, err);
+	if (rc == 0)
+		rc = buf_add_char(&b, '}', err);
+	if (rc == 0)
+		rc = journal_append(s->c, s->o->now_ns, "ingest", buf_text(&b), head, err);
+	buf_done(&b);
+	return rc;
+}
+
+/* What the case holds already, under the path of now. */
+static int report_known(struct session *s, int64_t source, struct text path, struct err *err)
+{
+	struct arena a;
+	struct source_result r;
+	char reason[512];
+	arena_init(&a, 0);
+	int rc = custody_row(&s->custody, source, &r, &a, err);
+	if (rc == 0) {
+		bool same = text_eq(r.path, path);
+		if (!same)
+			snprintf(reason, sizeof(reason), "same bytes as source %lld, %.*s", (long long)source,
+				 (int)MIN(r.path.len, 300), r.path.ptr);
+		r.status = SOURCE_KNOWN;
+		r.reason = same ? r.reason : text_of(reason);
+		r.path = path;
+		rc = journal_source(s, &r, err);
+		if (rc == 0)
+			rc = report(s, &r);
+	}
+	arena_done(&a);
+	return rc;
+}
+
+static int finish_member(struct session *s, struct stored *st, struct stored_member *m, struct err *err)
+{
+	struct source_result *r = &m->r;
+	const unsigned char *content = m->has_content ? m->content : m->plain && st->has_sha ? st->sha256 : NULL;
+	r->stored_bytes = st->bytes;
+	if (st->has_sha)
+		sha256_hex(st->sha256, r->sha256);
+	if (!r->source) { /* nothing was stored: a link, a broken archive */
+		int rc = journal_source(s, r, err);
+		return rc < 0 ? rc : report(s, r);
+	}
+	if (content)
+		sha256_hex(content, r->content_sha256);
+	bool whole = content && r->status != SOURCE_FAILED && r->account.bytes;
+	const struct known *twin = whole ? custody_of_content(&s->custody, content, r->source) : NULL;
+	if (twin) {
+		int64_t source = twin->source;
+		int rc = custody_drop(&s->custody, r->source, err);
+		return rc < 0 ? rc : report_known(s, source, r->path, err);
+	}
+	int rc = custody_finish(&s->custody, r, st->has_sha ? st->sha256 : NULL, content, status_names[r->status], err);
+	if (rc == 0 && s->custody.n_reading) {
+		rc = custody_drop_parts(&s->custody, r->source, err);
+		m->resumed |= rc == 1;
+	}
+	if (rc < 0)
+		return rc;
+	if (m->resumed && r->status == SOURCE_INGESTED)
+		r->status = SOURCE_RESUMED;
+	rc = journal_source(s, r, err);
+	return rc < 0 ? rc : report(s, r);
+}
+
+static void finish_drop(struct task *t)
+{
+	struct finish_task *f = (struct finish_task *)t;
+	arena_done(&f->st.arena);
+	free(f);
+}
+
+static int finish_done(struct task *t, struct err *err)
+{
+	struct finish_task *f = (struct finish_task *)t;
+	int rc = 0;
+	for (struct stored_member *m = f->st.first; m && rc == 0; m = m->next)
+		rc = finish_member(f->s, &f->st, m, err);
+	if (rc == 0)
+		rc = session_wrote(f->s, COMMIT_BYTES, err); /* what is reported is kept */
+	finish_drop(t);
+	return rc;
+}
+
+/* --- one stored file --- */
+
+static int add_broken(struct stored *st, const char *path, const char *container, const char *reason, bool link)
+{
+	struct stored_member *m = stored_add(st);
+	if (!m)
+		return ERR_NOMEM;
+	m->r.path = arena_text(&st->arena, text_of(path));
+	m->r.container = arena_text(&st->arena, text_of(container));
+	m->r.reason = arena_text(&st->arena, text_of(reason));
+	m->r.status = link ? SOURCE_KNOWN : SOURCE_FAILED;
+	return m->r.path.ptr && m->r.reason.ptr && m->r.container.ptr ? 0 : ERR_NOMEM;
+}
+
+/* Should a source that is known be read again? When somebody now says what it is, or it can be recognised by now. */
+static int wants_again(struct session *s, const struct known *k, const char *path, struct err *err)
+{
+	struct arena a;
+	struct source_result row = {0}, asked = {0};
+	struct naming n = {0};
+	arena_init(&a, 0);
+	int rc = custody_row(&s->custody, k->source, &row, &a, err);
+	bool same_path =
+	    rc == 0 && (text_is(row.path, path) || (text_starts(row.path, path) && row.path.ptr[strlen(path)] == '!'));
+	char *own = rc == 0 ? strndup(row.path.ptr ? row.path.ptr : "", row.path.len) : NULL;
+	if (rc == 0 && !own)
+		rc = err_nomem(err);
+	if (rc == 0)
+		rc = naming_begin(&n, s, own, &asked, &a, err);
+	bool again = false;
+	if (rc == 0) {
+		bool worker = text_is(asked.worker_basis, "option") || text_is(asked.worker_basis, "sources");
+		again = (n.format && !text_is(row.format, n.format->name)) ||
+			(worker && !text_eq(asked.worker, row.worker)) ||
+			(!text_is(asked.tz_basis, "assumed") && !text_eq(asked.tz, row.tz)) ||
+			(n.line && asked.role.len && !text_eq(asked.role, row.role));
+		again = again && same_path;
+	}
+	naming_done(&n);
+	free(own);
+	arena_done(&a);
+	return rc < 0 ? rc : again;
+}
+
+/* Same stored bytes as before? 1 reported, nothing to read; 0 to be read. */
+static int known_file(struct session *s, struct source *src, const char *path, struct err *err)
+{
+	unsigned char sha[SHA256_BYTES];
+	int same_size = custody_of_size(&s->custody, source_size(src));
+	if (!source_size(src) || !same_size)
+		return 0;
+	int rc = same_size & 1 ? pool_drain(s->pool, err) : 0;
+	if (rc == 0)
+		rc = source_digest(src, sha, err);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	const struct known *k;
+	bool again = false, any = false;
+	for (size_t at = 0; (k = custody_next(&s->custody, sha, &at)) && !again;) {
+		any = true;
+		rc = wants_again(s, k, path, err);
+		if (rc < 0)
+			return rc;
+		again = rc == 1;
+	}
+	if (!any)
+		return 0;
+	for (size_t at = 0; again && (k = custody_next(&s->custody, sha, &at)); at = 0) {
+		rc = custody_drop(&s->custody, k->source, err);
+		if (rc < 0)
+			return rc;
+	}
+	for (size_t at = 0; !again && (k = custody_next(&s->custody, sha, &at));) {
+		struct arena a;
+		struct source_result row;
+		arena_init(&a, 0);
+		rc = custody_row(&s->custody, k->source, &row, &a, err);
+		size_t bang = rc == 0 ? text_find_char(row.path, '!', 0) : 0;
+		char *now = NULL;
+		if (rc == 0 && asprintf(&now, "%s%.*s", path, bang == SIZE_MAX ? 0 : (int)(row.path.len - bang),
+					bang == SIZE_MAX ? "" : row.path.ptr + bang) < 0)
+			rc = err_nomem(err);
+		if (rc == 0)
+			rc = report_known(s, k->source, text_of(now), err);
+		free(now);
+		arena_done(&a);
+		if (rc < 0)
+			return rc;
+	}
+	return !again;
+}
+
+static int read_members(struct session *s, struct source *src, struct stored *st, struct err *err)
+{
+	const struct member *m;
+	int rc;
+	while ((rc = source_next(src, &m, err)) == 1) {
+		if (session_stopped(s))
+			return err_set(err, ERR_INTERRUPTED, "stopped by a signal");
+		if (m->empty_handed)
+			rc = add_broken(st, m->name, m->container, source_reason(src), m->same_as != NULL)
+				 ? err_nomem(err)
+				 : 0;
+		else
+			rc = pipeline_member(s, src, m, st, err);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+static int end_plan(struct session *s, struct finish_task *f)
+{
+	int rc = 0;
+	for (struct stored_member *m = f->st.first; m && rc == 0; m = m->next) {
+		m->r.account = (struct account){0}; /* only the head was read */
+		rc = report(s, &m->r);
+	}
+	finish_drop(&f->task);
+	return rc;
+}
+
+static int one_file(struct session *s, const char *path, const char *why, struct err *err)
+{
+	CLEANUP(source_closep) struct source *src = NULL;
+	struct err cannot = {0};
+	int rc = why ? err_set(&cannot, ERR_INPUT, "%s", why) : source_open(&src, path, &cannot);
+	if (rc == ERR_NOMEM)
+		return err_nomem(err);
+	if (rc == 0 && !s->o->plan) {
+		rc = known_file(s, src, path, err);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	struct finish_task *f = calloc(1, sizeof(*f));
+	if (!f)
+		return err_nomem(err);
+	f->task = (struct task){.run = task_nothing, .done = finish_done, .drop = finish_drop};
+	f->s = s;
+	arena_init(&f->st.arena, 0);
+	if (!src)
+		rc = add_broken(&f->st, path, "none", cannot.what, false) ? err_nomem(err) : 0;
+	else
+		rc = read_members(s, src, &f->st, err);
+	if (rc == 0 && src && !s->o->plan)
+		rc = source_end(src, f->st.sha256, &f->st.bytes, &f->st.has_sha, err);
+	if (rc < 0) {
+		finish_drop(&f->task);
+		return rc;
+	}
+	return s->o->plan ? end_plan(s, f) : pool_submit(s->pool, &f->task, err);
+}
+
+static int on_file(void *ctx, const char *path, const char *why, struct err *err)
+{
+	struct session *s = ctx;
+	if (session_stopped(s))
+		return err_set(err, ERR_INTERRUPTED, "stopped by a signal");
+	return one_file(s, path, why, err);
+}
+
+/* --- the run --- */
+
+static int session_open(struct session *s, struct case_file *c, const struct ingest_options *o, struct err *err)
+{
+	*s = (struct session){.c = c, .o = o};
+	if (o->format) {
+		s->forced = parser_find(o->parsers, o->n_parsers, text_of(o->format));
+		if (!s->forced)
+			return err_set(err, ERR_USAGE, "no format '%s'", o->format);
+	}
+	int rc = o->tz ? zone_open(&s->zone, text_of(o->tz), err) : 0;
+	if (rc == 0 && o->sources_csv)
+		rc = sources_read(&s->sources, o->sources_csv, o->parsers, o->n_parsers, o->on_warning, o->ctx, err);
+	if (rc == 0)
+		rc = formats_open(&s->formats, o->parsers, o->n_parsers, err);
+	unsigned jobs = o->jobs > 1 && !o->plan ? o->jobs : 0;
+	unsigned queue = jobs ? jobs * QUEUE_PER_JOB + 2 : 1;
+	if (rc == 0)
+		rc = block_pool_open(&s->blocks, queue + 4, jobs > 0, err);
+	if (rc == 0)
+		rc = pool_open(&s->pool, jobs, queue, err);
+	if (rc == 0 && !o->plan)
+		rc = custody_open(&s->custody, c, err);
+	return rc;
+}
+
+static void session_close(struct session *s)
+{
+	pool_close(s->pool); /* first: its tasks hold blocks */
+	block_pool_close(s->blocks);
+	formats_close(&s->formats);
+	custody_close(&s->custody);
+	sources_done(&s->sources);
+	zone_close(s->zone);
+}
+
+int ingest_paths(struct case_file *c, const struct ingest_options *o, const char *const *paths, size_t n_paths,
+		 struct err *err)
+{
+	struct session s;
+	int rc = session_open(&s, c, o, err);
+	if (rc == 0 && !o->plan)
+		rc = case_begin(c, err);
+	for (size_t i = 0; i < n_paths && rc == 0; i++)
+		rc = walk(paths[i], on_file, &s, err);
+	if (rc == 0 || rc == ERR_INTERRUPTED) { /* what was read is kept */
+		struct err second;
+		int drained = pool_drain(s.pool, rc == 0 ? err : &second);
+		if (drained == 0 && !o->plan)
+			drained = case_commit(c, rc == 0 ? err : &second);
+		rc = rc == 0 ? drained : rc;
+	}
+	if (rc < 0 && !o->plan && c)
+		case_rollback(c);
+	session_close(&s);
+	return rc;
+}
+
+int ingest_path(struct case_file *c, const struct ingest_options *o, const char *path, struct err *err)
+{
+	return ingest_paths(c, o, &path, 1, err);
+}

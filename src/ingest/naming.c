@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* naming.c - worker, role, zone, format and time of a path
+ *
+ * In this order: the option, a line of the sources file, the container runtime's path, what the records say, the path.
+ * The basis is kept with the choice.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+#include "worker.h"
+
+static int naming_zone(struct naming *n, struct session *s, struct source_result *r, struct err *err)
+{
+	r->tz = TEXT("UTC");
+	r->tz_basis = TEXT("assumed");
+	if (s->o->tz) {
+		r->tz = text_of(s->o->tz);
+		r->tz_basis = TEXT("option");
+		n->zone = s->zone;
+	} else if (n->line && n->line->tz.len) {
+		r->tz = n->line->tz;
+		r->tz_basis = TEXT("sources");
+		int rc = zone_open(&n->own_zone, n->line->tz, err);
+		n->zone = n->own_zone;
+		return rc;
+	}
+	return 0;
+}
+
+int naming_begin(struct naming *n, struct session *s, const char *path, struct source_result *r, struct arena *a,
+		 struct err *err)
+{
+	*n = (struct naming){.line = sources_match(&s->sources, path), .format = s->forced};
+	if (!n->format && n->line && n->line->format.len)
+		n->format = parser_find(s->o->parsers, s->o->n_parsers, n->line->format);
+	if (n->line)
+		r->role = n->line->role;
+	struct text pod = worker_of_pod(path);
+	n->explicit_worker = true;
+	if (s->o->worker) {
+		r->worker = text_of(s->o->worker);
+		r->worker_basis = TEXT("option");
+	} else if (n->line && n->line->worker.len) {
+		r->worker = n->line->worker;
+		r->worker_basis = TEXT("sources");
+	} else if (pod.len) {
+		r->worker = arena_text(a, pod);
+		r->worker_basis = TEXT("wrapper");
+	} else {
+		n->explicit_worker = false;
+		r->worker = worker_of_path(a, path);
+		if (r->worker.len > NAME_MAX_BYTES)
+			r->worker.len = NAME_MAX_BYTES;
+		r->worker_basis = r->worker.len ? TEXT("path") : TEXT("");
+		if (!r->worker.ptr)
+			return err_nomem(err);
+	}
+	return naming_zone(n, s, r, err);
+}
+
+void naming_done(struct naming *n)
+{
+	zone_close(n->own_zone);
+	n->own_zone = NULL;
+}
+
+int naming_end(struct naming *n, struct source_result *r, struct text boot, struct text record, struct err *err)
+{
+	(void)err;
+	struct text said = boot.len ? boot : record;
+	if (!said.len || text_eq(said, r->worker))
+		return 0;
+	if (n->explicit_worker) {
+		r->worker_alias = boot;
+		return 0;
+	}
+	if (boot.len)
+		r->worker_alias = r->worker;
+	r->worker = said;
+	r->worker_basis = TEXT("record");
+	return 0;
+}
+
+static bool digits(struct text t, size_t at, size_t n, int *ret)
+{
+	*ret = 0;
+	if (t.len < at + n)
+		return false;
+	for (size_t i = at; i < at + n; i++) {
+		if (t.ptr[i] < '0' || t.ptr[i] > '9')
+			return false;
+		*ret = *ret * 10 + (t.ptr[i] - '0');
+	}
+	return true;
+}
+
+static size_t separator(struct text t, size_t at, const char *set)
+{
+	return at < t.len && t.ptr[at] && strchr(set, t.ptr[at]) ? 1 : 0;
+}
+
+/* 20260914-031244, 2026-09-14T03-12-44Z and the like; a date alone is no time. */
+static bool time_at(struct text t, size_t at, struct stamp *ret)
+{
+	int v[6];
+	for (int i = 0; i < 6; i++) {
+		if (i > 0)
+			at += separator(t, at, i < 3 ? "-_." : i == 3 ? "T_- " : "-_:.");
+		if (!digits(t, at, i ? 2 : 4, &v[i]))
+			return false;
+		at += i ? 2 : 4;
+	}
+	int rest;
+	if (digits(t, at, 1, &rest) || !stamp_from_civil(v[0], v[1], v[2], v[3], v[4], v[5], 0, &ret->ns))
+		return false;
+	ret->quality = at < t.len && t.ptr[at] == 'Z' ? STAMP_ZONED : STAMP_NAIVE;
+	ret->precision_ns = NS_PER_S;
+	return v[0] >= 2000 && v[0] < 2200;
+}
+
+struct stamp naming_time(const char *path, int64_t mtime_s)
+{
+	struct text name = text_of(path);
+	size_t slash = text_rfind_char(name, '/');
+	struct stamp ret = STAMP_INIT;
+	if (slash != SIZE_MAX)
+		name = text_from(name, slash + 1);
+	for (size_t i = 0; i + 14 <= name.len; i++) {
+		bool inside = i && name.ptr[i - 1] >= '0' && name.ptr[i - 1] <= '9';
+		if (!inside && time_at(name, i, &ret))
+			return ret;
+	}
+	if (mtime_s <= 0 || mtime_s > INT64_MAX / NS_PER_S)
+		return STAMP_INIT;
+	return (struct stamp){mtime_s * NS_PER_S, STAMP_INTERPOLATED, NS_PER_S};
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline.c - one source: blocks to evidence chunks, records to event chunks
+ *
+ * The calling thread cuts and parses; a reader thread reads and hashes ahead of it; the pool encodes, proves and
+ * compresses. Chunks are written in done(), in order of submission, by the calling thread. What is submitted, and in
+ * which order, depends on the bytes alone: so does the case.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pagetrail/column.h"
+#include "pagetrail/evidence.h"
+#include "session.h"
+#include "worker.h"
+
+enum { BATCH_MIN = 1024, PLAN_BLOCKS = 1 };
+
+struct evidence_task {
+	struct task task;
+	struct session *s;
+	int64_t source;
+	struct block *block; /* NULL once encoded */
+	struct evidence_chunk chunk;
+};
+
+struct batch_task {
+	struct task task;
+	struct session *s;
+	int64_t source;
+	struct event_batch *batch; /* NULL once encoded */
+	struct event_chunk chunk;
+};
+
+struct pipeline {
+	struct session *s;
+	int64_t source; /* 0: nothing is stored */
+	struct arena *arena;
+	struct event_batch *batches[EVENT_KINDS];
+	uint64_t size_hint;
+	struct text boot;   /* host:port */
+	struct text record; /* the worker that events name */
+	bool several;       /* they name more than one, or leave it open */
+	struct sql *reject;
+};
+
+/* --- evidence --- */
+
+static int evidence_run(struct task *t, struct err *err)
+{
+	struct evidence_task *e = (struct evidence_task *)t;
+	int rc = evidence_encode((struct text){e->block->data, e->block->len}, e->block->off, &e->chunk, err);
+	block_put(e->block);
+	e->block = NULL;
+	return rc;
+}
+
+static void evidence_drop(struct task *t)
+{
+	struct evidence_task *e = (struct evidence_task *)t;
+	block_put(e->block);
+	evidence_done(&e->chunk);
+	free(e);
+}
+
+static int evidence_write(struct task *t, struct err *err)
+{
+	struct evidence_task *e = (struct evidence_task *)t;
+	int rc = evidence_append(e->s->c, e->source, &e->chunk, err);
+	if (rc == 0)
+		rc = session_wrote(e->s, e->chunk.byte_len, err);
+	evidence_drop(t);
+	return rc;
+}
+
+static int submit_block(struct pipeline *p, struct block *b, struct err *err)
+{
+	struct evidence_task *e = calloc(1, sizeof(*e));
+	if (!e)
+		return err_nomem(err);
+	e->task = (struct task){.run = evidence_run, .done = evidence_write, .drop = evidence_drop};
+	e->s = p->s;
+	e->source = p->source;
+	e->block = b;
+	block_keep(b);
+	return pool_submit(p->s->pool, &e->task, err);
+}
+
+/* --- events --- */
+
+static int batch_run(struct task *t, struct err *err)
+{
+	struct batch_task *b = (struct batch_task *)t;
+	int rc = column_encode(b->batch, &b->chunk, err);
+	event_batch_free(b->batch);
+	b->batch = NULL;
+	return rc;
+}
+
+static void batch_drop(struct task *t)
+{
+	struct batch_task *b = (struct batch_task *)t;
+	event_batch_free(b->batch);
+	column_done(&b->chunk);
+	free(b);
+}
+
+static int batch_write(struct task *t, struct err *err)
+{
+	struct batch_task *b = (struct batch_task *)t;
+	int rc = column_append(b->s->c, b->source, &b->chunk, err);
+	batch_drop(t);
+	return rc;
+}
+
+static int submit_batch(struct pipeline *p, enum event_kind kind, struct err *err)
+{
+	struct event_batch *batch = p->batches[kind];
+	if (!batch)
+		return 0;
+	struct batch_task *b = calloc(1, sizeof(*b));
+	if (!b)
+		return err_nomem(err);
+	b->task = (struct task){.run = batch_run, .done = batch_write, .drop = batch_drop};
+	b->s = p->s;
+	b->source = p->source;
+	b->batch = batch;
+	p->batches[kind] = NULL;
+	return pool_submit(p->s->pool, &b->task, err);
+}
+
+/* Remembers what the event says of whose log this is. */
+static int note_worker(struct pipeline *p, const struct event *e, struct err *err)
+{
+	if (!p->boot.len) {
+		p->boot = worker_of_boot(p->arena, e);
+		if (!p->boot.ptr)
+			return err_nomem(err);
+	}
+	if (p->several || (e->worker.len && text_eq(e->worker, p->record)))
+		return 0;
+	if (!e->worker.len || e->worker.ptr[0] == '/' || p->record.len) {
+		p->several = true;
+		return 0;
+	}
+	p->record = arena_text(p->arena, e->worker);
+	return p->record.ptr ? 0 : err_nomem(err);
+}
+
+static int on_event(void *ctx, const struct event *e, struct err *err)
+{
+	struct pipeline *p = ctx;
+	int rc = note_worker(p, e, err);
+	if (rc < 0 || !p->source)
+		return rc;
+	for (;;) {
+		struct event_batch **b = &p->batches[e->kind];
+		if (!*b)
+			rc = event_batch_new(b, e->kind, EVENT_BATCH_MAX, err);
+		if (rc == 0)
+			rc = event_batch_add(*b, e, err);
+		if (rc != 1)
+			return rc;
+		rc = submit_batch(p, e->kind, err);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+static int on_reject(void *ctx, uint64_t off, uint64_t len, uint64_t n, const char *reason, struct err *err)
+{
+	struct pipeline *p = ctx;
+	int rc = 0;
+	if (!p->source)
+		return 0;
+	if (!p->reject)
+		rc = sql_prepare(
+		    &p->reject, p->s->c,
+		    "INSERT INTO reject(source, byte_off, byte_len, records, reason) VALUES(?1, ?2, ?3, ?4, ?5)", err);
+	if (rc == 0)
+		rc = sql_int(p->reject, 1, p->source, err);
+	if (rc == 0)
+		rc = sql_int(p->reject, 2, (int64_t)off, err);
+	if (rc == 0)
+		rc = sql_int(p->reject, 3, (int64_t)len, err);
+	if (rc == 0)
+		rc = sql_int(p->reject, 4, (int64_t)n, err);
+	if (rc == 0)
+		rc = sql_text(p->reject, 5, text_of(reason), err);
+	return rc < 0 ? rc : sql_run(p->reject, err);
+}
+
+static void pipeline_done(struct pipeline *p)
+{
+	for (int k = 0; k < EVENT_KINDS; k++)
+		event_batch_free(p->batches[k]);
+	sql_end(p->reject);
+}
+
+/* --- the format --- */
+
+static int add_basis(struct buf *b, const struct detection *d, const struct parser *forced, struct err *err)
+{
+	if (forced)
+		return buf_add_text(b, TEXT("{\"reason\":\"asked for\"}"), err);
+	int rc = buf_printf(b, err, "{\"score\":%u,\"records\":%u", d->score, d->records);
+	if (rc == 0 && d->best)
+		rc = buf_printf(b, err, ",\"best\":\"%s\"", d->best->name);
+	if (rc == 0 && d->runner_up)
+		rc = buf_printf(b, err, ",\"runner_up\":\"%s\",\"runner_up_score\":%u", d->runner_up->name,
+				d->runner_up_score);
+	if (rc == 0 && d->reason)
+		rc = buf_printf(b, err, ",\"reason\":\"%s\"", d->reason);
+	return rc < 0 ? rc : buf_add_char(b, '}', err);
+}
+
+static struct text refusal(struct arena *a, const struct detection *d)
+{
+	char tmp[256];
+	if (!strcmp(d->reason, "tie") && d->runner_up)
+		snprintf(tmp, sizeof(tmp), "tie between %s and %s: name one with --format", d->best->name,
+			 d->runner_up->name);
+	else
+		snprintf(tmp, sizeof(tmp), "%s", d->reason);
+	return arena_text(a, text_of(tmp));
+}
+
+/* The parser for this source, or NULL with r->reason. */
+static int choose_format(struct session *s, const struct naming *n, const struct block *head, struct arena *a,
+			 struct source_result *r, const struct parser **ret, struct err *err)
+{
+	struct buf basis = BUF_INIT(4 * KIB);
+	struct detection d = {0};
+	int rc = 0;
+	if (n->format)
+		d.parser = n->format;
+	else if (head)
+		rc = detect_with(&s->formats, (struct text){head->data, MIN(head->len, DETECT_BYTES)},
+				 head->len < BLOCK_BYTES, &d, err);
+	else
+		d.reason = "empty";
+	if (rc == 0)
+		rc = add_basis(&basis, &d, n->format, err);
+	if (rc == 0) {
+		r->format_basis = arena_text(a, buf_text(&basis));
+		r->format = d.parser ? text_of(d.parser->name) : TEXT("");
+		r->reason = d.parser ? TEXT("") : refusal(a, &d);
+		if (!r->format_basis.ptr || !r->reason.ptr)
+			rc = err_nomem(err);
+	}
+	*ret = d.parser;
+	buf_done(&basis);
+	return rc;
+}
+
+/* --- one source --- */
+
+static int feed(struct pipeline *p, struct records *rec, struct block *b, struct err *err)
+{
+	struct session *s = p->s;
+	int rc = p->source ? submit_block(p, b, err) : 0;
+	uint64_t before = rec->account.records;
+	if (rc == 0)
+		rc = records_feed(rec, b->data, b->len, BLOCK_HEADROOM, err);
+	if (rc < 0)
+		return rc;
+	s->bytes += b->len;
+	s->records += rec->account.records - before;
+	return 0;
+}
+
+static int read_blocks(struct pipeline *p, struct blocks *blocks, struct block *b, struct records *rec,
+		       const struct stored_member *m, struct err *err)
+{
+	struct session *s = p->s;
+	struct block *held = NULL; /* its tail may be part of the next record */
+	int rc = 0;
+	while (b && rc == 0) {
+		rc = feed(p, rec, b, err);
+		block_put(held);
+		held = b;
+		b = NULL;
+		if (rc == 0 && s->o->on_progress)
+			s->o->on_progress(s->o->ctx, s->bytes, s->records, m->r.path);
+		if (rc == 0 && session_stopped(s))
+			rc = err_set(err, ERR_INTERRUPTED, "stopped by a signal");
+		if (rc == 0 && (p->source || s->o->plan == false))
+			rc = blocks_next(blocks, &b, err);
+		rc = rc == 1 ? 0 : rc;
+	}
+	block_put(b);
+	if (rc == 0)
+		rc = records_end(rec, err);
+	block_put(held);
+	for (int k = 0; k < EVENT_KINDS && rc == 0; k++)
+		rc = submit_batch(p, (enum event_kind)k, err);
+	return rc;
+}
+
+static int run_source(struct pipeline *p, struct blocks *blocks, struct block *first, const struct naming *n,
+		      const struct parser *parser, const struct member *m, struct stored_member *sm, struct err *err)
+{
+	struct records rec;
+	const struct records_sink sink = {.event = on_event, .reject = on_reject, .ctx = p};
+	struct stamp outer = parser && parser->shape == SHAPE_DOCUMENT ? naming_time(m->name, m->mtime_s) : STAMP_INIT;
+	int rc = records_begin(&rec, &p->s->formats, parser, n->zone, outer, &sink, err);
+	if (rc == 0)
+		rc = read_blocks(p, blocks, first, &rec, sm, err);
+	else
+		block_put(first);
+	sm->r.account = rec.account;
+	sm->r.first_ns = rec.first_ns;
+	sm->r.last_ns = rec.last_ns;
+	records_done(&rec);
+	return rc;
+}
+
+static int begin_source(struct session *s, struct pipeline *p, struct stored_member *sm, uint64_t size_hint,
+			struct err *err)
+{
+	if (s->o->plan)
+		return 0;
+	int rc = custody_drop_unfinished(&s->custody, sm->r.path, err);
+	if (rc < 0)
+		return rc;
+	sm->resumed = rc == 1;
+	rc = custody_begin(&s->custody, &sm->r, size_hint, err);
+	p->source = sm->r.source;
+	return rc;
+}
+
+/* What is known once the last byte was read. */
+static int end_source(struct pipeline *p, struct source *src, struct blocks *blocks, struct naming *n,
+		      const struct parser *parser, struct stored_member *sm, struct err *err)
+{
+	struct source_result *r = &sm->r;
+	int rc = naming_end(n, r, p->boot, p->several ? TEXT("") : p->record, err);
+	const char *why = p->s->o->plan ? "" : source_reason(src);
+	sm->has_content = blocks_digest(blocks, sm->content);
+	r->status = parser ? SOURCE_INGESTED : SOURCE_UNRECOGNISED;
+	if (rc == 0 && why[0]) {
+		r->status = SOURCE_FAILED;
+		r->reason = arena_text(p->arena, text_of(why));
+		if (!r->reason.ptr)
+			rc = err_nomem(err);
+	}
+	return rc;
+}
+
+int pipeline_member(struct session *s, struct source *src, const struct member *m, struct stored *st, struct err *err)
+{
+	struct stored_member *sm = stored_add(st);
+	struct pipeline p = {.s = s, .arena = &st->arena, .boot = TEXT(""), .record = TEXT("")};
+	struct naming n = {0};
+	struct blocks *blocks = NULL;
+	struct block *first = NULL;
+	const struct parser *parser = NULL;
+	if (!sm)
+		return err_nomem(err);
+	sm->plain = m->plain;
+	sm->r.path = arena_text(&st->arena, text_of(m->name));
+	sm->r.container = arena_text(&st->arena, text_of(m->container));
+	if (!sm->r.path.ptr || !sm->r.container.ptr)
+		return err_nomem(err);
+	int rc = naming_begin(&n, s, m->name, &sm->r, &st->arena, err);
+	if (rc == 0)
+		rc = blocks_open(&blocks, s->blocks, src, m->plain, err);
+	if (rc == 0)
+		rc = blocks_next(blocks, &first, err);
+	if (rc >= 0)
+		rc = choose_format(s, &n, first, &st->arena, &sm->r, &parser, err);
+	if (rc == 0)
+		rc = begin_source(s, &p, sm, m->plain ? m->size_hint : 0, err);
+	if (rc == 0)
+		rc = run_source(&p, blocks, first, &n, parser, m, sm, err);
+	else
+		block_put(first);
+	if (rc == 0)
+		rc = end_source(&p, src, blocks, &n, parser, sm, err);
+	blocks_close(blocks);
+	pipeline_done(&p);
+	naming_done(&n);
+	return rc;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* records.h - cuts one source into records and runs its parser over them
+ *
+ * Fed with bytes block by block; a record over a border is put together in the room before the next block, or, when it
+ * is longer than that, in a buffer of its own. Every byte is accounted once. Belongs to one thread.
+ */
+#pragma once
+
+#include "account.h"
+#include "formats.h"
+
+struct zone;
+
+enum { DELEGATE_DEPTH_MAX = 4 };
+
+struct records_sink {
+	/* Events with their time in UTC where the zone is known. */
+	int (*event)(void *ctx, const struct event *e, struct err *err);
+	/* Each record, or each piece that continues one; NULL allowed. */
+	int (*record)(void *ctx, uint64_t off, struct text record, enum verdict v, const char *reason);
+	/* A run of records that were not understood, with their line ends; NULL allowed. */
+	int (*reject)(void *ctx, uint64_t off, uint64_t len, uint64_t n, const char *reason, struct err *err);
+	void *ctx;
+};
+
+struct records {
+	struct formats *formats;
+	struct records_sink sink;
+	const struct zone *zone; /* of naive stamps; NULL: UTC */
+	struct parse *main;      /* NULL: nothing recognises this source */
+	bool document;
+	struct err *err; /* of the call at hand */
+	struct account account;
+	int64_t first_ns, last_ns;
+
+	/* cutting */
+	uint64_t off;     /* of the next byte that has no record yet */
+	const char *tail; /* end of the block before, no line end in it */
+	size_t n_tail;
+	struct buf carry; /* a record longer than the room before a block */
+	bool in_carry;
+	uint64_t skipped; /* bytes of a record that is too long */
+
+	/* classes */
+	enum verdict last; /* of the record before; 0 at the start */
+	uint64_t reject_off, reject_len, reject_n;
+	const char *reject_reason;
+
+	/* delegation */
+	unsigned depth;
+	size_t sticky;      /* format that took the record before this one, or n */
+	bool sticky_now;    /* some format took a part of this record */
+	struct stamp known; /* last stamp of an event, as its parser gave it */
+};
+
+/* parser NULL: every record is unparsed, with `reason`. outer: what is known of the time from outside. */
+int records_begin(struct records *r, struct formats *f, const struct parser *parser, const struct zone *zone,
+		  struct stamp outer, const struct records_sink *sink, struct err *err) MUST_CHECK;
+/* headroom writable bytes before data, BUF_PADDING readable ones behind; data stays as it is until the next call. */
+int records_feed(struct records *r, char *data, size_t len, size_t headroom, struct err *err) MUST_CHECK;
+int records_end(struct records *r, struct err *err) MUST_CHECK;
+void records_done(struct records *r);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h - one run of ingest: what its parts share (private to the layer)
+ *
+ * All of it belongs to the calling thread. The pool's run() functions touch only their own task; everything that writes
+ * to the case happens in done(), in order of submission.
+ */
+#pragma once
+
+#include "block.h"
+#include "csv.h"
+#include "custody.h"
+#include "detect.h"
+#include "pagetrail/thread.h"
+#include "records.h"
+
+struct session {
+	struct case_file *c; /* NULL in a plan */
+	const struct ingest_options *o;
+	struct formats formats;
+	const struct parser *forced; /* --format */
+	struct zone *zone;           /* --tz */
+	struct sources_file sources;
+	struct custody custody;
+	struct pool *pool;
+	struct block_pool *blocks;
+	uint64_t uncommitted;    /* bytes written since the last commit */
+	uint64_t bytes, records; /* for progress */
+};
+
+/* One stored file on its way into the case; ends when all its members are written. */
+struct stored_member {
+	struct source_result r;
+	unsigned char content[SHA256_BYTES];
+	bool has_content, plain, resumed;
+	struct stored_member *next;
+};
+
+struct stored {
+	struct arena arena; /* results and their texts */
+	struct stored_member *first, **end;
+	unsigned char sha256[SHA256_BYTES];
+	bool has_sha;
+	uint64_t bytes;
+};
+
+/* pipeline.c: reads the member at hand of src into the case (or only looks at it, in a plan) and adds it to st. */
+int pipeline_member(struct session *s, struct source *src, const struct member *m, struct stored *st,
+		    struct err *err) MUST_CHECK;
+/* Commits when much was written. */
+int session_wrote(struct session *s, uint64_t bytes, struct err *err) MUST_CHECK;
+bool session_stopped(const struct session *s);
+struct stored_member *stored_add(struct stored *st);
+/* A task whose run() does nothing. */
+int task_nothing(struct task *t, struct err *err);
+
+/* naming.c: worker, role, zone and format of a path, before anything was read. */
+struct naming {
+	const struct sources_line *line; /* may be NULL */
+	const struct parser *format;     /* asked for; NULL: detect */
+	struct zone *own_zone;           /* of the line; NULL: none */
+	const struct zone *zone;         /* NULL: UTC */
+	bool explicit_worker;
+};
+int naming_begin(struct naming *n, struct session *s, const char *path, struct source_result *r, struct arena *a,
+		 struct err *err) MUST_CHECK;
+void naming_done(struct naming *n);
+/* boot: host:port that the records say ("" none); record: the one name that all events carry ("" none, or several). */
+int naming_end(struct naming *n, struct source_result *r, struct text boot, struct text record,
+	       struct err *err) MUST_CHECK;
+/* When a snapshot was taken: a time in its name, else the file's own. */
+struct stamp naming_time(const char *path, int64_t mtime_s);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.h - the name of the worker whose log a file is, out of its path or its start line */
+#pragma once
+
+#include "pagetrail/arena.h"
+#include "pagetrail/event.h"
+
+/* The nearest directory or file stem that is not a generic word; {NULL,0} when out of memory, "" when the path holds
+ * none. */
+struct text worker_of_path(struct arena *a, const char *path);
+/* The pod of a container log's path (/var/log/pods/NS_POD_UID/CONTAINER/N.log and /var/log/containers/…); "" otherwise.
+ */
+struct text worker_of_pod(const char *path);
+/* host:port of a start line, when it can only mean one server; "" otherwise. */
+struct text worker_of_boot(struct arena *a, const struct event *e);
+bool worker_is_generic(struct text word);
