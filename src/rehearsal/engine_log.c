@@ -257,6 +257,8 @@ void say_prefill_end(struct model *m, uint32_t i)
 		    (long long)a->p.shared * PAGE_TOKENS, MS(a->forward_us - a->start_us),
 		    MS(a->forwarded_us - a->forward_us), (long long)(a->start_us / US_PER_S),
 		    (int)(a->start_us / 1000 % 1000), (long long)sent);
+	else if (r->gone && a->prefill_status < 500)
+		say_transfer_aborted(m, i, a->prefill);
 	if (!r->gone || r->delivered)
 		say_access(m, a->prefill, m->now_us, a->prefill_status);
 }
@@ -284,6 +286,8 @@ void say_decode_end(struct model *m, uint32_t i)
 		    a->rid, (long long)a->len, (long long)a->d.shared * PAGE_TOKENS, (long long)a->out,
 		    MS(a->forward_us - a->start_us), MS(m->now_us - a->forward_us), (long long)(a->start_us / US_PER_S),
 		    (int)(a->start_us / 1000 % 1000));
+	if (r->gone && !a->out && a->room && a->decode_status < 500)
+		say_transfer_aborted(m, i, a->decode);
 	if (r->gone && !r->delivered)
 		return; /* nobody was there to answer */
 	/* the access line is written with the head of the answer */
@@ -323,4 +327,26 @@ void say_abort(struct model *m, uint32_t i, int w, bool queued)
 	if (!queued)
 		say(m, w, m->now_us + 500, -1,
 		    "Received output for rid='%s' but the state was deleted in TokenizerManager", a->rid);
+}
+
+/* An abort before the first step takes the transfer down with it: this names the room. */
+void say_transfer_aborted(struct model *m, uint32_t i, int w)
+{
+	const struct attempt *a = &m->attempts[i];
+	unsigned long long room = a->room;
+
+	for (int r = 0; r < RANKS; r++) {
+		if (w == a->prefill)
+			say(m, w, m->now_us + 300 + r * 400, r,
+			    "Prefill bootstrap failed for request rank=%d req.rid='%s' req.bootstrap_room=%llu with "
+			    "exception "
+			    "KVTransferError(bootstrap_room=%llu): Aborted by AbortReq.",
+			    r, a->prefill_rid, room, room);
+		else
+			say(m, w, m->now_us + 300 + r * 400, r,
+			    "Decode transfer failed for request rank=%d decode_req.req.rid='%s' "
+			    "decode_req.req.bootstrap_room=%llu "
+			    "with exception KVTransferError(bootstrap_room=%llu): Aborted by AbortReq.",
+			    r, a->rid, room, room);
+	}
 }

@@ -35,16 +35,13 @@ static int add(struct model *m, const char *name, enum role role, enum model_id 
  * One decode worker keeps no page log: what it served can be bounded in time only. */
 static void add_fleet(struct model *m, int64_t prefill_pool)
 {
-	char name[16];
+	static const char *const prefill[] = {"prefill-0", "prefill-1", "prefill-2", "prefill-3"};
+	static const char *const decode[] = {"decode-0", "decode-1", "decode-2", "decode-3"};
 
-	for (int i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "prefill-%d", i);
-		add(m, name, ROLE_PREFILL, MODEL_GLM, prefill_pool);
-	}
-	for (int i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "decode-%d", i);
-		m->worker[add(m, name, ROLE_DECODE, MODEL_GLM, DECODE_POOL)].page_log = i < 3;
-	}
+	for (int i = 0; i < 4; i++)
+		add(m, prefill[i], ROLE_PREFILL, MODEL_GLM, prefill_pool);
+	for (int i = 0; i < 4; i++)
+		m->worker[add(m, decode[i], ROLE_DECODE, MODEL_GLM, DECODE_POOL)].page_log = i < 3;
 	add(m, "unified-0", ROLE_UNIFIED, MODEL_GLM, prefill_pool);
 	add(m, "prefill-4", ROLE_PREFILL, MODEL_KESTREL, KESTREL_POOL);
 	m->worker[add(m, "decode-4", ROLE_DECODE, MODEL_KESTREL, KESTREL_POOL)].page_log = true;

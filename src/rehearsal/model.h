@@ -19,7 +19,7 @@
 #define US_PER_DAY (86400 * US_PER_S)
 #define NONE       UINT32_MAX
 
-enum { PAGE_TOKENS = 64, RANKS = 8, TENANTS = 40, TENANT_LAUNCH = TENANTS, TEMPLATES = 12, WORKERS_MAX = 16, RID = 33 };
+enum { PAGE_TOKENS = 64, RANKS = 8, TENANTS = 40, TENANT_LAUNCH = TENANTS, TEMPLATES = 12, WORKERS_MAX = 16, RID = 48 };
 
 struct model;
 
@@ -243,6 +243,7 @@ struct model {
 	struct attempt *attempts;
 	uint32_t n_attempts, attempts_cap;
 	int64_t arrived, burst_us;
+	uint32_t again; /* last request under the id that a hostile client uses again and again */
 	struct sim_event *heap;
 	size_t n_heap, heap_cap;
 	uint64_t order;
@@ -327,6 +328,7 @@ void say_prefill_end(struct model *m, uint32_t a);
 void say_decode_end(struct model *m, uint32_t a);
 void say_failure(struct model *m, uint32_t a, const char *stage);
 void say_abort(struct model *m, uint32_t a, int w, bool queued);
+void say_transfer_aborted(struct model *m, uint32_t a, int w);
 void say_access(struct model *m, int w, int64_t at_us, int status);
 const char *status_phrase(int status);
 const char *model_path(enum model_id model);

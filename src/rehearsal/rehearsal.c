@@ -80,11 +80,7 @@ static void write_all(struct model *m)
 		lines_write(m, &k->text, path);
 		snprintf(path, sizeof(path), "logs/%s.pages.jsonl", k->name);
 		lines_write(m, &k->pages, path);
-		if (!k->metrics || !k->metric.n)
-			continue;
-		snprintf(path, sizeof(path), "logs/%s", k->name);
-		make_folder(m, path);
-		snprintf(path, sizeof(path), "logs/%s/sglang-request-metrics.log", k->name);
+		snprintf(path, sizeof(path), "logs/%s.metrics.log", k->name);
 		lines_write(m, &k->metric, path);
 	}
 	lines_write(m, &m->router, "logs/router.log");
@@ -145,6 +141,7 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 		return err_nomem(err);
 	m->options = o;
 	m->err = err;
+	m->again = NONE;
 	m->n_normal = o->requests ? o->requests : default_requests[s];
 	rng_seed(&m->rng, o->seed);
 	fleet_plan(m);

@@ -97,8 +97,10 @@ static uint32_t attempt_new(struct model *m, uint32_t request, int prefill, int 
 	a = &m->attempts[m->n_attempts];
 	*a =
 	    (struct attempt){.request = request, .prefill = prefill, .decode = decode, .len = m->requests[request].len};
-	rng_hex(&m->rng, a->rid, RID - 1);
-	rng_hex(&m->rng, a->prefill_rid, RID - 1);
+	rng_hex(&m->rng, a->rid, 32);
+	rng_hex(&m->rng, a->prefill_rid, 32);
+	if (prefill < 0) /* without a hand-off the gateway passes its own id down */
+		memcpy(a->rid, m->requests[request].id, RID);
 	a->room = prefill >= 0 ? 1 + (rng_next(&m->rng) >> 1) : 0;
 	a->room = MIN(a->room, (uint64_t)INT64_MAX);
 	a->prefill_len = a->len;

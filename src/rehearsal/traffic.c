@@ -65,10 +65,23 @@ uint32_t request_new(struct model *m, unsigned tenant, enum model_id model, int6
 	r->start_us = m->now_us;
 	if (rng_chance(&m->rng, 45))
 		r->patience_us = rng_range(&m->rng, 40, 9000) * 1000;
-	if (tenant == TENANT_HOSTILE && rng_chance(&m->rng, 150))
-		snprintf(r->id, sizeof(r->id), "req-again-and-again");
 	r->hostile_text = tenant == TENANT_HOSTILE && rng_chance(&m->rng, 300);
 	return m->n_requests++;
+}
+
+/* A client that sends one id again and again, each time after an answer; the gateway takes it as it is. (Two at the
+ * same moment could not be told apart in the router's log by anybody.) */
+static void client_names(struct model *m, uint32_t i)
+{
+	struct request *r = &m->requests[i];
+	const struct request *last = m->again == NONE ? NULL : &m->requests[m->again];
+
+	if (r->tenant != TENANT_HOSTILE || r->unified || !rng_chance(&m->rng, 150))
+		return;
+	if (last && (!last->ended || last->end_us + 60 * US_PER_S > m->now_us))
+		return;
+	snprintf(r->id, sizeof(r->id), "req-again-and-again");
+	m->again = i;
 }
 
 static void client_waits(struct model *m, uint32_t i)
@@ -129,6 +142,7 @@ uint32_t traffic_arrive(struct model *m)
 	}
 	if (m->late_write && rng_chance(&m->rng, 200))
 		m->requests[i].patience_us = rng_range(&m->rng, 30, 1500) * 1000;
+	client_names(m, i);
 	m->arrived++;
 	if (m->arrived < m->n_normal)
 		model_schedule(m, next_arrival(m), EV_ARRIVE, 0);
@@ -158,6 +172,7 @@ void traffic_draw(struct model *m, unsigned source)
 	m->requests[i].unified = rng_chance(&m->rng, 60);
 	m->requests[i].stream = rng_chance(&m->rng, 860);
 	m->requests[i].patience_us = rng_chance(&m->rng, 150) ? rng_range(&m->rng, 100, 9000) * 1000 : 0;
+	client_names(m, i);
 	s->in_flight++;
 	model_schedule(m, m->now_us, EV_PROMPT, i);
 	client_waits(m, i);

@@ -38,7 +38,7 @@ def one(scenario, seed, requests):
             if name.endswith(".pages.jsonl"):
                 with open(os.path.join(logs, name), encoding="utf-8") as f:
                     for line in f:
-                        m = re.search(r'"rid":"(\w+)"(?:,"room":(\d+))?', line)
+                        m = re.search(r'"rid":"([\w-]+)"(?:,"room":(\d+))?', line)
                         if m:
                             rooms[m.group(1)] = m.group(2)
 
