@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_parsers.c - every format against its samples: tests/parsers/NAME/CASE.log must give CASE.expect
+ *
+ * With UPDATE=1 in the environment the .expect files are written instead; read the difference before you keep it. A
+ * format without samples fails, so does a sample that another format claims, and a pattern whose sample is not its own.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pagetrail/ingest.h"
+
+enum { FILES_MAX = 256, NAME_BYTES = 512, SHOWN = 160 };
+
+static int faults;
+
+static void fault(const char *fmt, ...) PRINTF_LIKE(1, 2);
+static void fault(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fputs("# ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	faults++;
+}
+
+static void folder_of(const struct parser *p, char *out, size_t size)
+{
+	snprintf(out, size, "tests/parsers/%s", p->name);
+	for (char *c = out; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Paths of the samples of one format, sorted. */
+static size_t samples_of(const struct parser *p, char (*paths)[NAME_BYTES])
+{
+	char folder[256];
+	size_t n = 0;
+	folder_of(p, folder, sizeof(folder));
+	DIR *d = opendir(folder);
+	for (struct dirent *e; d && (e = readdir(d)) && n < FILES_MAX;) {
+		size_t len = strlen(e->d_name);
+		if (len > 4 && !strcmp(e->d_name + len - 4, ".log"))
+			snprintf(paths[n++], NAME_BYTES, "%s/%s", folder, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	qsort(paths, n, NAME_BYTES, by_name);
+	return n;
+}
+
+static bool read_file(const char *path, struct buf *out)
+{
+	FILE *in = fopen(path, "rb");
+	char block[65536];
+	size_t n;
+	if (!in)
+		return false;
+	while ((n = fread(block, 1, sizeof(block), in)) > 0)
+		assert_int_equal(buf_add(out, block, n, NULL), 0);
+	fclose(in);
+	return true;
+}
+
+/* --- the dump --- */
+
+struct dump {
+	struct buf out, events;
+	const char *path;
+	unsigned n_events; /* of the record at hand */
+};
+
+static int on_event(void *ctx, const struct event *e, struct err *err)
+{
+	struct dump *d = ctx;
+	d->n_events++;
+	int rc = buf_add(&d->events, "\t", 1, err);
+	if (rc == 0)
+		rc = event_dump(e, &d->events, err);
+	return rc < 0 ? rc : buf_add_char(&d->events, '\n', err);
+}
+
+static int on_record(void *ctx, uint64_t off, struct text record, enum verdict v, const char *reason)
+{
+	static const char *const names[] = {"", "parsed", "context", "unparsed", "continues"};
+	struct dump *d = ctx;
+	if (v == RECORD_PARSED && !d->n_events)
+		fault("%s, byte %llu: parsed, but no event", d->path, (unsigned long long)off);
+	if ((v == RECORD_CONTEXT || v == RECORD_UNPARSED) && d->n_events)
+		fault("%s, byte %llu: %s, but events", d->path, (unsigned long long)off, names[v]);
+	if (v == RECORD_UNPARSED &&
+	    (!reason || !*reason || strspn(reason, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(reason)))
+		fault("%s, byte %llu: reason '%s' is no stable code", d->path, (unsigned long long)off,
+		      reason ? reason : "");
+	d->n_events = 0;
+	int rc = buf_printf(&d->out, NULL, "%llu+%zu %s%s%s\n", (unsigned long long)off, record.len, names[v],
+			    reason ? " " : "", reason ? reason : "");
+	if (rc == 0)
+		rc = buf_add_text(&d->out, buf_text(&d->events), NULL);
+	buf_clear(&d->events);
+	return rc;
+}
+
+/* First line where two texts differ. */
+static void show_difference(const char *path, struct text want, struct text got)
+{
+	struct text w = {NULL, 0}, g = {NULL, 0};
+	unsigned line = 0;
+	bool more_w, more_g;
+	do {
+		w = g = (struct text){"(end)", 5};
+		more_w = text_split(&want, '\n', &w);
+		more_g = text_split(&got, '\n', &g);
+		line++;
+	} while (more_w && more_g && text_eq(w, g));
+	fault("%s, line %u differs\n#   want %.*s\n#   got  %.*s", path, line, (int)MIN(w.len, 1000), w.ptr,
+	      (int)MIN(g.len, 1000), g.ptr);
+}
+
+static void check_sample(const struct parser *p, const char *path)
+{
+	struct buf bytes = BUF_INIT(64 * MIB), want = BUF_INIT(64 * MIB);
+	struct dump d = {.out = BUF_INIT(64 * MIB), .events = BUF_INIT(64 * MIB), .path = path};
+	struct account a = {0};
+	struct err err = {0};
+	char expect[NAME_BYTES];
+	assert_true(read_file(path, &bytes));
+	int rc = ingest_text(p, parsers, n_parsers, buf_text(&bytes), on_event, on_record, &d, &a, &err);
+	if (rc < 0) {
+		fault("%s: %s", path, err.what);
+	} else {
+		if (a.bytes != bytes.len || a.records != a.parsed + a.context + a.unparsed + a.duplicate ||
+		    a.bytes != a.bytes_parsed + a.bytes_context + a.bytes_unparsed + a.bytes_duplicate)
+			fault("%s: the sums do not hold", path);
+		if (d.events.len) { /* what finish() gave */
+			assert_int_equal(buf_add_text(&d.out, TEXT("end\n"), NULL), 0);
+			assert_int_equal(buf_add_text(&d.out, buf_text(&d.events), NULL), 0);
+		}
+		assert_int_equal(buf_printf(&d.out, NULL, "records %llu parsed %llu context %llu unparsed %llu\n",
+					    (unsigned long long)a.records, (unsigned long long)a.parsed,
+					    (unsigned long long)a.context, (unsigned long long)a.unparsed),
+				 0);
+		snprintf(expect, sizeof(expect), "%.*s.expect", (int)(strlen(path) - 4), path);
+		const char *update = getenv("UPDATE");
+		if (update && *update == '1') {
+			FILE *out = fopen(expect, "wb");
+			assert_non_null(out);
+			assert_int_equal(fwrite(d.out.ptr, 1, d.out.len, out), d.out.len);
+			assert_int_equal(fclose(out), 0);
+		} else if (!read_file(expect, &want)) {
+			fault("%s is missing: run with UPDATE=1 and read it", expect);
+		} else if (!text_eq(buf_text(&want), buf_text(&d.out))) {
+			show_difference(expect, buf_text(&want), buf_text(&d.out));
+		}
+	}
+	buf_done(&bytes);
+	buf_done(&want);
+	buf_done(&d.out);
+	buf_done(&d.events);
+}
+
+static void test_samples(void **state)
+{
+	static char paths[FILES_MAX][NAME_BYTES];
+	(void)state;
+	faults = 0;
+	for (size_t i = 0; i < n_parsers; i++) {
+		size_t n = samples_of(parsers[i], paths);
+		if (!n)
+			fault("format %s has no samples", parsers[i]->name);
+		for (size_t k = 0; k < n; k++)
+			check_sample(parsers[i], paths[k]);
+	}
+	assert_int_equal(faults, 0);
+}
+
+/* --- patterns --- */
+
+static bool matches(struct parse *p, size_t i, struct text t)
+{
+	const struct line_pattern *l = &p->parser->patterns[i];
+	if (l->starts && !text_starts(t, l->starts))
+		return false;
+	return !p->compiled[i] || pattern_search(p->compiled[i], p->match, t, 0);
+}
+
+static void test_patterns(void **state)
+{
+	(void)state;
+	faults = 0;
+	for (size_t i = 0; i < n_parsers; i++) {
+		const struct parser *parser = parsers[i];
+		struct parse p = {0};
+		struct err err = {0};
+		if (parse_open(&p, parser, &err) < 0) {
+			fault("format %s: %s (%s)", parser->name, err.what, err.where);
+			continue;
+		}
+		for (size_t k = 0; k < parser->n_patterns; k++) {
+			const struct line_pattern *l = &parser->patterns[k];
+			if (!l->sample || !*l->sample) {
+				fault("%s: pattern %s has no sample", parser->name, l->name);
+				continue;
+			}
+			for (size_t j = 0; j < parser->n_patterns; j++) {
+				bool hit = matches(&p, j, text_of(l->sample));
+				if (j == k && !hit)
+					fault("%s: pattern %s does not match its sample", parser->name, l->name);
+				if (j != k && hit)
+					fault("%s: the sample of %s is matched by %s too", parser->name, l->name,
+					      parser->patterns[j].name);
+			}
+		}
+		parse_close(&p);
+	}
+	assert_int_equal(faults, 0);
+}
+
+/* --- the cross matrix --- */
+
+static void check_bids(struct parse *open, size_t own, const char *path, struct text bytes)
+{
+	struct text line;
+	for (unsigned n = 1; text_split(&bytes, '\n', &line); n++) {
+		line = text_chomp(line);
+		if (line.len && line.ptr[line.len - 1] == '\r')
+			line.len--;
+		if (!text_trim(line).len)
+			continue;
+		arena_reset(&open[own].scratch);
+		if (parsers[own]->bid(&open[own], line) == BID_NO)
+			continue; /* another format's record between ours: it is handed on */
+		for (size_t i = 0; i < n_parsers; i++) {
+			if (i == own || parsers[i]->shape != SHAPE_LINES)
+				continue;
+			arena_reset(&open[i].scratch);
+			if (parsers[i]->bid(&open[i], line) == BID_STRONG)
+				fault("%s, line %u: %s bids on it too: %.*s", path, n, parsers[i]->name,
+				      (int)MIN(line.len, SHOWN), line.ptr);
+		}
+	}
+}
+
+static void test_matrix(void **state)
+{
+	static char paths[FILES_MAX][NAME_BYTES];
+	struct parse *open = calloc(n_parsers, sizeof(*open));
+	struct err err = {0};
+	(void)state;
+	faults = 0;
+	assert_non_null(open);
+	for (size_t i = 0; i < n_parsers; i++)
+		assert_int_equal(parse_open(&open[i], parsers[i], &err), 0);
+	for (size_t i = 0; i < n_parsers; i++) {
+		size_t n = samples_of(parsers[i], paths);
+		unsigned found = 0;
+		for (size_t k = 0; k < n; k++) {
+			struct buf bytes = BUF_INIT(64 * MIB);
+			struct detection d;
+			assert_true(read_file(paths[k], &bytes));
+			assert_int_equal(detect(parsers, n_parsers, buf_text(&bytes), true, &d, &err), 0);
+			found += d.parser == parsers[i];
+			if (d.parser && d.parser != parsers[i])
+				fault("%s is taken for %s", paths[k], d.parser->name);
+			if (!d.parser && d.reason && !strcmp(d.reason, "tie"))
+				fault("%s is a tie between %s and %s", paths[k], d.best->name, d.runner_up->name);
+			if (parsers[i]->shape == SHAPE_LINES)
+				check_bids(open, i, paths[k], buf_text(&bytes));
+			buf_done(&bytes);
+		}
+		if (n && !found)
+			fault("no sample of %s is recognised", parsers[i]->name);
+	}
+	for (size_t i = 0; i < n_parsers; i++)
+		parse_close(&open[i]);
+	free(open);
+	assert_int_equal(faults, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_samples),
+	    cmocka_unit_test(test_patterns),
+	    cmocka_unit_test(test_matrix),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
