@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* findings_lives.c - who lived in a worker's pool before whom, without a page log: candidate sets and their sizes
+ *
+ * A stale page holds what some request left there since the worker's boot. So the owner of what R read is among the
+ * requests that began before the read and had ended by then; one whose end is unknown stays among them. That is an
+ * upper bound, and only its size is given. Cost: a sort of the legs, then a search for each question.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings.h"
+
+struct life {
+	int64_t worker, boot, request, ns; /* ns: end, or start where the end is unknown; INT64_MIN: neither */
+};
+
+struct house { /* one boot of one worker */
+	int64_t worker, boot;
+	size_t from, n; /* lives, by ns */
+	struct life_reader *readers;
+	size_t n_readers, cap_readers, *strong; /* strong[i]: strong readers among the first i */
+};
+
+struct pool_lives {
+	struct life *all;     /* by worker, boot, ns, request */
+	struct life *by_name; /* the same by worker, boot, request */
+	size_t n, cap;
+	struct house *houses; /* by worker, boot */
+	size_t n_houses;
+};
+
+static int cmp64(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct life *x = a, *y = b;
+	int c = cmp64(x->worker, y->worker);
+	if (!c)
+		c = cmp64(x->boot, y->boot);
+	return c ? c : cmp64(x->request, y->request);
+}
+
+static int by_request(const void *a, const void *b)
+{
+	int c = by_name(a, b);
+	return c ? c : cmp64(((const struct life *)a)->ns, ((const struct life *)b)->ns);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct life *x = a, *y = b;
+	int c = cmp64(x->worker, y->worker);
+	if (!c)
+		c = cmp64(x->boot, y->boot);
+	if (!c)
+		c = cmp64(x->ns, y->ns);
+	return c ? c : cmp64(x->request, y->request);
+}
+
+static int make_houses(struct pool_lives *l, struct err *err)
+{
+	size_t n = 0;
+	if (l->n)
+		qsort(l->all, l->n, sizeof(*l->all), by_request);
+	for (size_t i = 0; i < l->n; i++) { /* a request that lived there twice counts once, by its first end */
+		const struct life *x = &l->all[i], *last = n ? &l->all[n - 1] : NULL;
+		if (!last || last->worker != x->worker || last->boot != x->boot || last->request != x->request)
+			l->all[n++] = *x;
+	}
+	l->n = n;
+	l->by_name = malloc((n + 1) * sizeof(*l->by_name));
+	if (!l->by_name)
+		return err_nomem(err);
+	if (n) {
+		memcpy(l->by_name, l->all, n * sizeof(*l->all));
+		qsort(l->all, n, sizeof(*l->all), by_end);
+	}
+	l->houses = calloc(n + 1, sizeof(*l->houses));
+	if (!l->houses)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		struct house *h = l->n_houses ? &l->houses[l->n_houses - 1] : NULL;
+		if (!h || h->worker != l->all[i].worker || h->boot != l->all[i].boot) {
+			h = &l->houses[l->n_houses++];
+			*h = (struct house){.worker = l->all[i].worker, .boot = l->all[i].boot, .from = i};
+		}
+		h->n++;
+	}
+	return 0;
+}
+
+int lives_load(struct pool_lives **ret, struct case_file *c, struct err *err)
+{
+	struct pool_lives *l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_nomem(err);
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, c,
+			     "SELECT worker, coalesce(boot, 0), request, coalesce(finished_ns, started_ns) FROM leg "
+			     "WHERE coalesce(role, 'decode') <> 'prefill'",
+			     err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		if (l->n == l->cap) {
+			size_t cap = l->cap ? l->cap * 2 : 1024;
+			struct life *all = realloc(l->all, cap * sizeof(*all));
+			if (!all) {
+				rc = err_nomem(err);
+				break;
+			}
+			l->all = all;
+			l->cap = cap;
+		}
+		l->all[l->n++] =
+		    (struct life){sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2), sql_get_time(s, 3)};
+	}
+	if (rc == 0)
+		rc = make_houses(l, err);
+	if (rc < 0) {
+		lives_free(l);
+		return rc;
+	}
+	*ret = l;
+	return 0;
+}
+
+void lives_free(struct pool_lives *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->n_houses; i++) {
+		free(l->houses[i].readers);
+		free(l->houses[i].strong);
+	}
+	free(l->houses);
+	free(l->all);
+	free(l->by_name);
+	free(l);
+}
+
+static struct house *house_find(const struct pool_lives *l, int64_t worker, int64_t boot)
+{
+	size_t lo = 0, hi = l->n_houses;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		const struct house *h = &l->houses[mid];
+		if (h->worker < worker || (h->worker == worker && h->boot < boot))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	struct house *h = lo < l->n_houses ? &l->houses[lo] : NULL;
+	return h && h->worker == worker && h->boot == boot ? h : NULL;
+}
+
+int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
+{
+	const struct house *h = house_find(l, worker, boot);
+	if (!h)
+		return 0;
+	if (ns == TIME_UNKNOWN)
+		ns = INT64_MAX;
+	size_t lo = 0, hi = h->n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (l->all[h->from + mid].ns <= ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	struct life own = {worker, boot, but_request, 0};
+	const struct life *it = bsearch(&own, l->by_name, l->n, sizeof(own), by_name);
+	return (int64_t)lo - (it && it->ns <= ns);
+}
+
+int lives_mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err)
+{
+	struct house *h = house_find(l, worker, boot);
+	if (!h)
+		return 0;
+	if (r.ns == TIME_UNKNOWN)
+		r.ns = INT64_MAX;
+	if (h->n_readers == h->cap_readers) {
+		size_t cap = h->cap_readers ? h->cap_readers * 2 : 16;
+		struct life_reader *more = realloc(h->readers, cap * sizeof(*more));
+		if (!more)
+			return err_nomem(err);
+		h->readers = more;
+		h->cap_readers = cap;
+	}
+	h->readers[h->n_readers++] = r;
+	return 0;
+}
+
+bool lives_are_marked(const struct pool_lives *l)
+{
+	for (size_t i = 0; i < l->n_houses; i++)
+		if (l->houses[i].n_readers)
+			return true;
+	return false;
+}
+
+static int reader_cmp(const void *a, const void *b)
+{
+	const struct life_reader *x = a, *y = b;
+	int c = cmp64(x->ns, y->ns);
+	return c ? c : cmp64(x->request, y->request);
+}
+
+static int left_cmp(const void *a, const void *b)
+{
+	const struct left_to *x = a, *y = b;
+	return cmp64(x->request, y->request);
+}
+
+/* Strong readers before the i-th, for every i. */
+static int count_strong(struct house *h, struct err *err)
+{
+	qsort(h->readers, h->n_readers, sizeof(*h->readers), reader_cmp);
+	h->strong = calloc(h->n_readers + 1, sizeof(*h->strong));
+	if (!h->strong)
+		return err_nomem(err);
+	for (size_t i = 0; i < h->n_readers; i++)
+		h->strong[i + 1] = h->strong[i] + h->readers[i].strong;
+	return 0;
+}
+
+/* Readers at or after the life's end may have read what it left. */
+static void left_by(const struct house *h, const struct life *x, struct left_to *ret)
+{
+	size_t lo = 0, hi = h->n_readers;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (h->readers[mid].ns < x->ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*ret = (struct left_to){.request = x->request, .first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN};
+	ret->strong = h->strong[h->n_readers] - h->strong[lo];
+	ret->weak = h->n_readers - lo - ret->strong;
+	struct life_reader own = {x->ns, x->request, false}, *it;
+	it = bsearch(&own, h->readers, h->n_readers, sizeof(own), reader_cmp);
+	if (it) /* not its own reading */
+		it->strong ? ret->strong-- : ret->weak--;
+	if (ret->strong + ret->weak == 0)
+		return;
+	ret->first_ns = h->readers[lo].ns == INT64_MAX ? TIME_UNKNOWN : h->readers[lo].ns;
+	ret->last_ns = h->readers[h->n_readers - 1].ns == INT64_MAX ? TIME_UNKNOWN : h->readers[h->n_readers - 1].ns;
+}
+
+int lives_left(struct pool_lives *l, struct left_to **ret, size_t *ret_n, struct err *err)
+{
+	struct left_to *left = malloc((l->n + 1) * sizeof(*left));
+	size_t n = 0;
+	if (!left)
+		return err_nomem(err);
+	for (size_t i = 0; i < l->n_houses; i++) {
+		struct house *h = &l->houses[i];
+		int rc = h->n_readers && !h->strong ? count_strong(h, err) : 0;
+		if (rc < 0) {
+			free(left);
+			return rc;
+		}
+		for (size_t k = 0; k < h->n && h->n_readers; k++) {
+			left_by(h, &l->all[h->from + k], &left[n]);
+			n += left[n].strong + left[n].weak > 0;
+		}
+	}
+	qsort(left, n, sizeof(*left), left_cmp);
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct left_to *last = kept ? &left[kept - 1] : NULL;
+		if (!last || last->request != left[i].request) {
+			left[kept++] = left[i];
+			continue;
+		}
+		last->strong += left[i].strong;
+		last->weak += left[i].weak;
+		if (left[i].first_ns != TIME_UNKNOWN &&
+		    (last->first_ns == TIME_UNKNOWN || left[i].first_ns < last->first_ns))
+			last->first_ns = left[i].first_ns;
+		last->last_ns = MAX(last->last_ns, left[i].last_ns);
+	}
+	*ret = left;
+	*ret_n = kept;
+	return 0;
+}

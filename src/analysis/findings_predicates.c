@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* findings_predicates.c - trigger (T) and affected build (A) of one response, from its legs and their boots
+ *
+ * Limits belong to the boot that served. What is missing gives unknown, never no: an at-least length and a missing
+ * prefill leg can only say yes. The rules are written down in docs/method.md.
+ */
+#include <string.h>
+
+#include "findings.h"
+
+/* A prefill leg that worked on one token while its decode leg worked on fewer than this is a short prompt, not a
+ * mismatch. */
+enum { MANY_TOKENS = 16 };
+/* An estimated length decides only when it is this many times away from the limit. */
+enum { ESTIMATE_FACTOR = 4 };
+
+static const int fixed_in[3] = {0, 5, 22};
+
+static void because(struct finding *f, enum reason r)
+{
+	f->reasons |= UINT64_C(1) << r;
+}
+
+/* ---- versions ---- */
+
+/* Builds of a release for one accelerator are that release; any other local part is somebody's own change. */
+static bool local_is_plain(struct text local)
+{
+	static const char *const plain[] = {"cu", "rocm", "cpu", "xpu", "npu", "musa", "hpu"};
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
+		if (!text_starts(local, plain[i]))
+			continue;
+		struct text rest = text_from(local, strlen(plain[i]));
+		bool digits = true;
+		for (size_t k = 0; k < rest.len; k++)
+			digits &= (rest.ptr[k] >= '0' && rest.ptr[k] <= '9') || rest.ptr[k] == '.';
+		return digits;
+	}
+	return false;
+}
+
+/* "0.5.10", "v0.5.10.post1", "0.5.9+cu124": numbers of a final release. false for all others. */
+static bool final_release(struct text v, int ret[3])
+{
+	v = text_trim(v);
+	if (v.len && (v.ptr[0] == 'v' || v.ptr[0] == 'V'))
+		v = text_from(v, 1);
+	size_t plus = text_find_char(v, '+', 0);
+	if (plus != SIZE_MAX) {
+		if (!local_is_plain(text_from(v, plus + 1)))
+			return false;
+		v = text_sub(v, 0, plus);
+	}
+	struct text part;
+	unsigned n = 0;
+	memset(ret, 0, 3 * sizeof(*ret));
+	while (text_split(&v, '.', &part)) {
+		int64_t number;
+		if (text_starts(part, "post") && n >= 2 && !v.len)
+			return part.len == 4 || text_int64(text_from(part, 4), &number);
+		if (part.len == 0 || part.len > 6 || part.ptr[0] < '0' || part.ptr[0] > '9' ||
+		    !text_int64(part, &number))
+			return false;
+		if (n < 3)
+			ret[n] = (int)number;
+		n++;
+	}
+	return n >= 2;
+}
+
+enum tri version_affected(struct text engine, struct text version, enum reason *ret_why)
+{
+	int v[3];
+	*ret_why = REASON_VERSION_UNKNOWN;
+	if (engine.len && !text_is(engine, "sglang")) {
+		*ret_why = REASON_ENGINE_OTHER;
+		return TRI_NO;
+	}
+	if (!engine.len || !version.len)
+		return TRI_UNKNOWN;
+	*ret_why = REASON_VERSION_UNDECIDED;
+	if (!final_release(version, v) || (v[0] == 0 && v[1] == 0 && v[2] == 0))
+		return TRI_UNKNOWN;
+	for (int i = 0; i < 3; i++) {
+		if (v[i] == fixed_in[i])
+			continue;
+		*ret_why = v[i] < fixed_in[i] ? REASON_VERSION_AFFECTED : REASON_VERSION_FIXED;
+		return v[i] < fixed_in[i] ? TRI_YES : TRI_NO;
+	}
+	*ret_why = REASON_VERSION_FIXED;
+	return TRI_NO;
+}
+
+/* ---- which legs served ---- */
+const struct served_boot *boot_find(const struct served_boot *boots, size_t n, int64_t boot)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (boots[mid].boot < boot)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && boots[lo].boot == boot ? &boots[lo] : NULL;
+}
+
+static bool answers(const struct served_leg *l)
+{
+	return l->role != AS_PREFILL && l->outcome != OUTCOME_REJECTED && l->outcome != OUTCOME_FAILED &&
+	       !(l->outcome == OUTCOME_ABORTED && l->output_tokens <= 0);
+}
+
+/* The last attempt with a leg that may have answered; the last one when none may. */
+static int64_t served_attempt(const struct evidence_of *e)
+{
+	int64_t attempt = 0, last = 0;
+	for (size_t i = 0; i < e->n_legs; i++) {
+		last = MAX(last, e->legs[i].attempt);
+		if (answers(&e->legs[i]))
+			attempt = MAX(attempt, e->legs[i].attempt);
+	}
+	return attempt ? attempt : last;
+}
+
+struct served {
+	const struct served_leg *prefill, *decode; /* a unified leg stands in both */
+	const struct served_boot *prefill_boot, *decode_boot;
+};
+
+static struct served find_served(const struct evidence_of *e)
+{
+	struct served s = {0};
+	int64_t attempt = served_attempt(e);
+	for (size_t i = 0; i < e->n_legs; i++) {
+		const struct served_leg *l = &e->legs[i];
+		if (l->attempt != attempt)
+			continue;
+		if (l->role == AS_PREFILL) {
+			s.prefill = l;
+		} else if (!s.decode || answers(l)) {
+			s.decode = l;
+			if (l->role == AS_UNIFIED)
+				s.prefill = l;
+		}
+	}
+	if (s.prefill)
+		s.prefill_boot = boot_find(e->boots, e->n_boots, s.prefill->boot);
+	if (s.decode)
+		s.decode_boot = boot_find(e->boots, e->n_boots, s.decode->boot);
+	return s;
+}
+
+/* ---- T ---- */
+
+/* The prefill leg refused or saw one token, and the decode leg went on with many. */
+static bool handoff_mismatch(const struct served *s)
+{
+	const struct served_leg *p = s->prefill, *d = s->decode;
+	if (!p || !d || p == d || p->role != AS_PREFILL)
+		return false;
+	bool worked = d->outcome != OUTCOME_REJECTED &&
+		      !((d->outcome == OUTCOME_ABORTED || d->outcome == OUTCOME_FAILED) && d->output_tokens <= 0);
+	bool refused = p->outcome == OUTCOME_REJECTED || p->outcome == OUTCOME_ABORTED;
+	bool one_token = p->input_tokens != UNSAID && p->input_tokens <= 1;
+	if (!worked)
+		return false;
+	if (d->input_tokens != UNSAID)
+		return (refused || one_token) && d->input_tokens >= MANY_TOKENS;
+	return refused && d->output_tokens > 0;
+}
+
+static bool model_differs(struct text a, struct text b)
+{
+	size_t slash_a = text_rfind_char(a, '/'), slash_b = text_rfind_char(b, '/');
+	struct text x = slash_a == SIZE_MAX ? a : text_from(a, slash_a + 1),
+		    y = slash_b == SIZE_MAX ? b : text_from(b, slash_b + 1);
+	return x.len && y.len && (x.len != y.len || strncasecmp(x.ptr, y.ptr, x.len) != 0);
+}
+
+/* No prefill leg is known: the boot that stands for every prefill boot alive then when they agree, else NULL.
+ * *ret_most_limit: the highest of their limits; UNSAID unless all are known. */
+static const struct served_boot *boots_agree(const struct evidence_of *e, int64_t ns, int64_t *ret_most_limit)
+{
+	const struct served_boot *first = NULL;
+	bool agree = true, known = true;
+	int64_t most = UNSAID;
+	for (size_t i = 0; i < e->n_boots; i++) {
+		const struct served_boot *b = &e->boots[i];
+		if (b->role != AS_PREFILL || model_differs(b->model, e->model))
+			continue;
+		if (ns != TIME_UNKNOWN && ((b->started_ns != TIME_UNKNOWN && b->started_ns > ns) ||
+					   (b->ended_ns != TIME_UNKNOWN && b->ended_ns < ns)))
+			continue;
+		known &= b->input_limit != UNSAID;
+		most = MAX(most, b->input_limit);
+		agree &= !first || (first->input_limit == b->input_limit && first->pool_tokens == b->pool_tokens);
+		first = first ? first : b;
+	}
+	*ret_most_limit = first && known ? most : UNSAID;
+	return first && agree ? first : NULL;
+}
+
+static void set_length(const struct served *s, struct finding *f)
+{
+	const struct served_leg *p = s->prefill, *d = s->decode;
+	/* one token, and only the prefill leg says so: that is what a refused prompt looks like there */
+	if (p && !d && p->role == AS_PREFILL && f->prompt_tokens <= 1 && p->input_tokens == f->prompt_tokens)
+		f->prompt_tokens = UNSAID;
+	if (f->prompt_tokens != UNSAID)
+		return;
+	if (d && d->input_tokens != UNSAID) {
+		f->prompt_tokens = d->input_tokens;
+		f->flag = d->flag ? d->flag : LENGTH_EXACT;
+	} else if (p && p->rejected_tokens != UNSAID) {
+		f->prompt_tokens = p->rejected_tokens;
+		f->flag = LENGTH_EXACT;
+	} else if (p && p->input_tokens != UNSAID && p->input_tokens > 1 && p->outcome != OUTCOME_REJECTED &&
+		   p->outcome != OUTCOME_TRUNCATED) {
+		f->prompt_tokens = p->input_tokens;
+		f->flag = p->flag ? p->flag : LENGTH_EXACT;
+	}
+}
+
+static enum tri length_against(int64_t prompt, enum length_flag flag, int64_t limit)
+{
+	switch (flag) {
+	case LENGTH_EXACT: return prompt >= limit ? TRI_YES : TRI_NO;
+	case LENGTH_AT_LEAST: return prompt >= limit ? TRI_YES : TRI_UNKNOWN;
+	case LENGTH_ESTIMATE:
+		if (prompt / ESTIMATE_FACTOR >= limit)
+			return TRI_YES;
+		return prompt < limit / ESTIMATE_FACTOR ? TRI_NO : TRI_UNKNOWN;
+	default: return TRI_UNKNOWN;
+	}
+}
+
+/* Could a decode leg that nobody logged, or a prefill leg that says nothing of itself, still show a mismatch? */
+static bool mismatch_open(const struct served *s, const struct finding *f)
+{
+	const struct served_leg *p = s->prefill;
+	if (!p || p->role != AS_PREFILL)
+		return false;
+	if (p->input_tokens == UNSAID && p->outcome == OUTCOME_UNKNOWN)
+		return true;
+	return !s->decode &&
+	       (p->outcome == OUTCOME_ABORTED || (p->input_tokens <= 1 && f->prompt_tokens >= MANY_TOKENS));
+}
+
+static void set_trigger(const struct evidence_of *e, const struct served *s, struct finding *f)
+{
+	const struct served_leg *p = s->prefill;
+	int64_t limit = f->input_limit;
+	bool missing = !p, mismatch = handoff_mismatch(s);
+	if (p && p->outcome == OUTCOME_TRUNCATED && !mismatch) {
+		because(f, REASON_TRUNCATED);
+		f->p.t = TRI_NO;
+		return;
+	}
+	if (missing) {
+		because(f, REASON_PREFILL_MISSING);
+		int64_t most;
+		const struct served_boot *b = boots_agree(e, f->started_ns, &most);
+		if (b && f->pool_tokens == UNSAID)
+			f->pool_tokens = b->pool_tokens;
+		if (b && f->input_limit == UNSAID)
+			f->input_limit = b->input_limit;
+		if (b && b->entered)
+			because(f, REASON_ENTERED);
+		limit = most;
+	}
+	enum tri t = limit == UNSAID || f->prompt_tokens == UNSAID ? TRI_UNKNOWN
+								   : length_against(f->prompt_tokens, f->flag, limit);
+	if (p && p->outcome == OUTCOME_REJECTED) { /* the engine's own word */
+		because(f, REASON_ENGINE_REJECTED);
+		t = TRI_YES;
+	}
+	if (t == TRI_NO && !missing && mismatch_open(s, f)) {
+		because(f, REASON_HANDOFF_OPEN);
+		t = TRI_UNKNOWN;
+	} else if (missing && t == TRI_NO)
+		t = TRI_UNKNOWN;
+	else if (t == TRI_NO && !mismatch)
+		because(f, REASON_PROMPT_BELOW_LIMIT);
+	else if (t == TRI_YES && limit != UNSAID && f->prompt_tokens != UNSAID && f->prompt_tokens >= limit)
+		because(f, REASON_PROMPT_OVER_LIMIT);
+	if (mismatch) {
+		because(f, REASON_HANDOFF_MISMATCH);
+		t = TRI_YES;
+	}
+	if (t == TRI_UNKNOWN && limit == UNSAID)
+		because(f, REASON_LIMIT_UNKNOWN);
+	if (t == TRI_UNKNOWN && f->prompt_tokens == UNSAID)
+		because(f, REASON_LENGTH_UNKNOWN);
+	else if (t == TRI_UNKNOWN && f->flag != LENGTH_EXACT)
+		because(f, REASON_LENGTH_NOT_EXACT);
+	f->p.t = t;
+}
+
+static void set_band(struct finding *f)
+{
+	int64_t n = f->prompt_tokens, pool = f->pool_tokens, limit = f->input_limit;
+	f->band = BAND_UNKNOWN;
+	if (n == UNSAID || f->flag == LENGTH_NONE)
+		return;
+	if (pool != UNSAID && n > pool && f->flag != LENGTH_ESTIMATE)
+		f->band = BAND_OVER_POOL;
+	else if (f->flag != LENGTH_EXACT)
+		return;
+	else if (limit != UNSAID && n < limit)
+		f->band = BAND_UNDER;
+	else if (limit != UNSAID && pool != UNSAID && n <= pool)
+		f->band = BAND_BOUNDARY;
+}
+
+/* ---- A ---- */
+
+/* One leg's build and mode. */
+static enum tri leg_affected(const struct served_leg *l, const struct served_boot *b, struct finding *f)
+{
+	if (l->role == AS_UNIFIED || (b && b->role == AS_UNIFIED && l->role == AS_UNKNOWN)) {
+		because(f, REASON_MODE_UNIFIED);
+		return TRI_NO;
+	}
+	if (!b) {
+		because(f, REASON_VERSION_UNKNOWN);
+		return TRI_UNKNOWN;
+	}
+	because(f, b->why);
+	if (b->affected == TRI_YES && l->role == AS_UNKNOWN && b->role == AS_UNKNOWN) {
+		because(f, REASON_MODE_UNKNOWN);
+		return TRI_UNKNOWN;
+	}
+	return b->affected;
+}
+
+static void set_affected(const struct evidence_of *e, const struct served *s, struct finding *f)
+{
+	enum tri p = TRI_UNKNOWN, d = TRI_UNKNOWN;
+	if (s->prefill)
+		p = leg_affected(s->prefill, s->prefill_boot, f);
+	if (s->decode)
+		d = s->decode == s->prefill ? p : leg_affected(s->decode, s->decode_boot, f);
+	if (!s->prefill && !s->decode)
+		because(f, REASON_VERSION_UNKNOWN);
+	f->p.a = p == TRI_YES || d == TRI_YES ? TRI_YES : p == TRI_NO && d == TRI_NO ? TRI_NO : TRI_UNKNOWN;
+	bool served =
+	    e->delivered == TRI_YES || e->completion_tokens > 0 || (s->decode && s->decode->output_tokens > 0);
+	if ((f->reasons >> REASON_HANDOFF_MISMATCH & 1) && served && e->delivered != TRI_NO) {
+		because(f, REASON_HANDOFF_OBSERVED); /* the failure itself was seen, whatever the version says */
+		f->p.a = TRI_YES;
+	}
+}
+
+void predicates_of(const struct evidence_of *e, struct finding *f)
+{
+	struct served s = find_served(e);
+	f->prefill_leg = s.prefill ? s.prefill->leg : 0;
+	f->decode_leg = s.decode ? s.decode->leg : 0;
+	f->prefill_worker = s.prefill ? s.prefill->worker : 0;
+	f->decode_worker = s.decode ? s.decode->worker : 0;
+	f->decode_boot = s.decode ? s.decode->boot : 0;
+	f->prefill_boot = s.prefill_boot ? s.prefill_boot->boot : 0;
+	f->pool_tokens = s.prefill_boot ? s.prefill_boot->pool_tokens : UNSAID;
+	f->input_limit = s.prefill_boot ? s.prefill_boot->input_limit : UNSAID;
+	if (s.prefill && s.prefill->limit_tokens != UNSAID)
+		f->input_limit = s.prefill->limit_tokens;
+	else if (s.prefill_boot && s.prefill_boot->entered)
+		because(f, REASON_ENTERED);
+	if (s.prefill && !s.prefill_boot && f->input_limit == UNSAID && e->person_limit) {
+		f->input_limit = e->person_limit;
+		because(f, REASON_ENTERED);
+	}
+	if (s.prefill && !s.prefill_boot && e->person_pool)
+		f->pool_tokens = e->person_pool;
+	f->read_ns = TIME_UNKNOWN;
+	if (s.decode)
+		f->read_ns = s.decode->finished_ns != TIME_UNKNOWN ? s.decode->finished_ns : s.decode->started_ns;
+	set_length(&s, f);
+	set_trigger(e, &s, f);
+	set_band(f);
+	set_affected(e, &s, f);
+}

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage.c - brings the page records of a case into order and sweeps them
+ *
+ * Order: per worker, inside a boot `seq` decides. The usual case, files that are in order and follow each other,
+ * streams: one pass for all workers, nothing is kept. A worker whose records fall back (interleaved, overlapping,
+ * duplicated or shuffled files) is swept again alone, from memory, sorted (lineage_order.c). Which way was taken never
+ * shows in the result.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lineage_order.h"
+#include "pagetrail/column.h"
+
+static const char *const op_names[PAGE_OPS] = {
+    [OP_BOOT] = "boot", [OP_RESET] = "reset", [OP_ALLOC] = "alloc", [OP_WRITE] = "write", [OP_RECV] = "recv",
+    [OP_SEND] = "send", [OP_READ] = "read",   [OP_SHARE] = "share", [OP_FREE] = "free",   [OP_ZERO] = "zero",
+};
+
+const char *page_op_name(enum page_op op)
+{
+	return op_names[op];
+}
+
+static bool op_of(struct text t, enum page_op *ret)
+{
+	for (unsigned i = 0; i < PAGE_OPS; i++) {
+		if (text_is(t, op_names[i])) {
+			*ret = (enum page_op)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool time_is_sure(const struct run *r, const struct source *src, uint8_t quality, int64_t *ns)
+{
+	(void)r;
+	if (quality == STAMP_MONOTONIC || quality == STAMP_NONE)
+		*ns = TIME_UNKNOWN;
+	else if ((quality == STAMP_NAIVE || quality == STAMP_YEARLESS) && *ns != TIME_UNKNOWN)
+		*ns -= src->offset_ns;
+	return *ns != TIME_UNKNOWN;
+}
+
+/* ---- tables ---- */
+static int load_workers(struct run *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, r->c, "SELECT worker, name, role FROM worker WHERE has_page_log ORDER BY name", err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		uint32_t at;
+		rc = run_worker(r, sql_get_text(s, 1), &at, err);
+		if (rc < 0)
+			return rc;
+		struct lineage_worker *w = &r->l->workers[at];
+		w->id = sql_get_int(s, 0);
+		struct text role = sql_get_text(s, 2);
+		w->role = text_is(role, "decode")    ? LINEAGE_DECODE
+			  : text_is(role, "prefill") ? LINEAGE_PREFILL
+						     : LINEAGE_UNIFIED;
+	}
+	return rc;
+}
+
+/* Sources with page records, by their first record. */
+static int load_sources(struct run *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc =
+	    sql_prepare(&s, r->c,
+			"SELECT e.source, s.worker, s.worker_alias, s.path, coalesce(c.offset_ns, 0), min(e.ts_min) "
+			"FROM event_chunk e JOIN source s USING(source) LEFT JOIN clock c ON c.source = e.source "
+			"WHERE e.kind = ?1 GROUP BY e.source ORDER BY 6, s.content_sha256, s.path, 1",
+			err);
+	if (rc == 0)
+		rc = sql_int(s, 1, EVENT_PAGE, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		struct source *more = realloc(r->sources, (r->n_sources + 1) * sizeof(*more));
+		if (!more)
+			return err_nomem(err);
+		r->sources = more;
+		struct source *src = &more[r->n_sources++];
+		*src = (struct source){.id = sql_get_int(s, 0), .offset_ns = sql_get_int(s, 4)};
+		src->worker = arena_text(&r->l->arena, sql_get_text(s, 1));
+		src->alias = arena_text(&r->l->arena, sql_get_text(s, 2));
+		src->path = arena_text(&r->l->arena, sql_get_text(s, 3));
+	}
+	return rc;
+}
+
+int run_worker(struct run *r, struct text name, uint32_t *ret, struct err *err)
+{
+	for (uint32_t i = 0; i < r->l->n_workers; i++) {
+		if (text_eq(r->l->workers[i].name, name)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	struct lineage_worker *more = realloc(r->l->workers, (r->l->n_workers + 1) * sizeof(*more));
+	if (!more)
+		return err_nomem(err);
+	r->l->workers = more;
+	struct lineage_worker *w = &more[r->l->n_workers];
+	*w = (struct lineage_worker){.name = arena_text(&r->l->arena, name), .implied = true};
+	w->order = calloc(1, sizeof(*w->order));
+	if (!w->order || (!w->name.ptr && name.len))
+		return err_nomem(err);
+	w->order->last_ns = TIME_UNKNOWN;
+	*ret = r->l->n_workers++;
+	return 0;
+}
+
+static bool known_worker(const struct run *r, struct text name, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < r->l->n_workers; i++) {
+		if (r->l->workers[i].id && text_eq(r->l->workers[i].name, name)) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "NAME/dp3" -> length of NAME. */
+static size_t rank_at(struct text t)
+{
+	size_t at = text_rfind_char(t, '/');
+	return at != SIZE_MAX && text_starts(text_from(t, at), "/dp") ? at : t.len;
+}
+
+static struct text joined(struct run *r, struct text base, struct text rank)
+{
+	if (!rank.len)
+		return base;
+	char *p = arena_alloc(&r->l->arena, base.len + rank.len);
+	if (!p)
+		return base;
+	if (base.len)
+		memcpy(p, base.ptr, base.len);
+	memcpy(p + base.len, rank.ptr, rank.len);
+	return (struct text){p, base.len + rank.len};
+}
+
+/* A record's worker text -> worker. The table's names win: a log's own name, or the alias that records use for it. */
+static int find_worker(struct run *r, const struct source *src, struct text t, uint32_t *ret, struct err *err)
+{
+	bool own = !t.len || t.ptr[0] == '/';
+	struct text rank = own ? t : text_from(t, rank_at(t)), base = own ? src->worker : text_sub(t, 0, rank_at(t));
+	struct text names[4] = {base, {NULL, 0}, {NULL, 0}, {NULL, 0}};
+	unsigned n = 1;
+	for (uint32_t i = 0; i < r->n_sources && n < 3; i++)
+		if (r->sources[i].alias.len && text_eq(r->sources[i].worker, base))
+			names[n++] = r->sources[i].alias;
+	if (own && !base.len) { /* no name at all: the file's stem, as the worker table has it */
+		size_t slash = text_rfind_char(src->path, '/');
+		struct text stem = slash == SIZE_MAX ? src->path : text_from(src->path, slash + 1);
+		size_t dot = text_find_char(stem, '.', 1);
+		names[0] = dot == SIZE_MAX ? stem : text_sub(stem, 0, dot);
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (known_worker(r, joined(r, names[i], rank), ret))
+			return 0;
+	return run_worker(r, joined(r, names[0].len ? names[0] : TEXT("unnamed"), rank), ret, err);
+}
+
+static int worker_of(struct run *r, struct source *src, struct text t, uint32_t *ret, struct err *err)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(src->memo); i++) {
+		if (src->memo[i].set && text_eq(src->memo[i].text, t)) {
+			*ret = src->memo[i].worker;
+			return 0;
+		}
+	}
+	uint32_t worker;
+	int rc = find_worker(r, src, t, &worker, err);
+	if (rc < 0)
+		return rc;
+	unsigned at = src->next_memo++ % ARRAY_SIZE(src->memo);
+	src->memo[at].text = arena_text(&r->l->arena, t);
+	src->memo[at].worker = worker;
+	src->memo[at].set = true;
+	*ret = worker;
+	return 0;
+}
+
+static int pool_of(struct run *r, struct lineage_worker *w, struct text name, uint32_t *ret, struct err *err)
+{
+	if (!name.len)
+		name = TEXT("kv");
+	for (uint32_t i = 0; i < w->n_pools; i++) {
+		if (text_eq(w->pools[i], name)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	struct text *more = realloc(w->pools, (w->n_pools + 1) * sizeof(*more));
+	if (!more)
+		return err_nomem(err);
+	w->pools = more;
+	w->pools[w->n_pools] = arena_text(&r->l->arena, name);
+	*ret = w->n_pools++;
+	return 0;
+}
+
+/* ---- one record ---- */
+static struct text row_text(const struct event_batch *b, uint32_t row, unsigned col)
+{
+	return event_known(b, row, col) ? b->texts[col][row] : (struct text){NULL, 0};
+}
+
+static int64_t row_int(const struct event_batch *b, uint32_t row, unsigned col)
+{
+	return event_known(b, row, col) ? b->ints[col][row] : 0;
+}
+
+/* 1: not a page operation that we know. */
+static int record_of(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
+		     struct err *err)
+{
+	*ret =
+	    (struct record){.ns = b->ts_ns[row], .source = src->id, .off = b->byte_off[row], .len = b->byte_len[row]};
+	if (!op_of(row_text(b, row, PAGE_OP), &ret->op))
+		return 1;
+	if (!time_is_sure(r, src, b->ts_quality[row], &ret->ns))
+		ret->ns = TIME_UNKNOWN;
+	int rc = worker_of(r, src, b->worker[row], &ret->worker, err);
+	if (rc < 0)
+		return rc;
+	struct lineage_worker *w = &r->l->workers[ret->worker];
+	rc = pool_of(r, w, row_text(b, row, PAGE_POOL), &ret->pool, err);
+	struct text rid = row_text(b, row, PAGE_RID), room = row_text(b, row, PAGE_ROOM);
+	int64_t worker_key = w->id ? w->id : -1 - (int64_t)ret->worker;
+	if (rc == 0 && rid.len)
+		rc = actors_rid(r->l->actors, worker_key, rid, &ret->rid, err);
+	if (rc == 0 && room.len)
+		rc = actors_room(r->l->actors, room, &ret->room, err);
+	ret->has_seq = event_known(b, row, PAGE_SEQ);
+	ret->seq = row_int(b, row, PAGE_SEQ);
+	if (event_known(b, row, PAGE_TOKEN_FROM) && event_known(b, row, PAGE_TOKEN_TO))
+		ret->tokens = MAX(0, row_int(b, row, PAGE_TOKEN_TO) - row_int(b, row, PAGE_TOKEN_FROM));
+	ret->has_tokens = event_known(b, row, PAGE_TOKEN_FROM) && event_known(b, row, PAGE_TOKEN_TO);
+	ret->page_size = row_int(b, row, PAGE_SIZE);
+	ret->pool_pages = row_int(b, row, PAGE_POOL_PAGES);
+	uint32_t from = row ? b->run_end[row - 1] : 0;
+	ret->runs = b->runs + from;
+	ret->n_runs = b->run_end[row] - from;
+	return rc;
+}
+
+/* In a log without reads a decode step is a write of a decode worker; elsewhere a write of one token, or, when the
+ * record does not say, a later write into one page. A prefill worker has none. */
+static bool decode_write(const struct lineage_worker *w, const struct record *rec)
+{
+	if (rec->op != OP_WRITE || !w->implied || w->role == LINEAGE_PREFILL)
+		return false;
+	if (w->role == LINEAGE_DECODE)
+		return true;
+	if (rec->has_tokens)
+		return rec->tokens == 1;
+	return rec->n_runs == 1 && rec->runs[0].count == 1 && map_find(&w->order->wrote, rec->rid);
+}
+
+static int touch(struct run *r, const struct record *rec, struct err *err)
+{
+	struct lineage *l = r->l;
+	struct touch *t = NULL;
+	for (uint32_t i = 0; i < l->n_touches && !t; i++)
+		if (l->touches[i].worker == rec->worker && l->touches[i].pool == rec->pool &&
+		    l->touches[i].op == rec->op)
+			t = &l->touches[i];
+	if (!t) {
+		struct touch *more = realloc(l->touches, (l->n_touches + 1) * sizeof(*more));
+		if (!more)
+			return err_nomem(err);
+		l->touches = more;
+		t = &more[l->n_touches++];
+		*t = (struct touch){.worker = rec->worker,
+				    .pool = rec->pool,
+				    .op = rec->op,
+				    .first = {rec->ns, rec->source, rec->off, rec->len, 0}};
+	}
+	t->records++;
+	for (uint32_t i = 0; i < rec->n_runs; i++) {
+		int rc = rec->runs[i].count ? runset_add(&t->pages, rec->runs[i].first, rec->runs[i].count, err) : 0;
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Names become actors here, in sweep order. */
+static int sweep_record(struct run *r, struct lineage_worker *w, const struct record *rec, struct err *err)
+{
+	struct sweep_op op = {.op = rec->op,
+			      .pool = rec->pool,
+			      .runs = rec->runs,
+			      .n_runs = rec->n_runs,
+			      .page_size = rec->page_size,
+			      .pool_pages = rec->pool_pages,
+			      .at = {rec->ns, rec->source, rec->off, rec->len, 0}};
+	int64_t key = w->id ? w->id : -1 - (int64_t)rec->worker;
+	int rc = 0;
+	if (rec->rid) {
+		uint32_t bound = actors_bound(r->l->actors, rec->rid);
+		bool fresh =
+		    (op.op == OP_ALLOC || op.op == OP_SHARE) && !(bound && sweep_holds(w->sweep, op.pool, bound));
+		rc = actors_bind(r->l->actors, rec->rid, rec->ns, fresh, &op.actor, err);
+		if (rc == 0 && fresh)
+			map_remove(&w->order->wrote, rec->rid);
+		if (rc == 0 && rec->room && op.op == OP_ALLOC)
+			rc = actors_open_room(r->l->actors, key, rec->room, op.actor, err);
+	}
+	op.content = op.actor;
+	if (rc == 0 && op.op == OP_RECV && rec->room)
+		rc = actors_sender(r->l->actors, key, rec->room, rec->ns, op.actor, &op.content, err);
+	op.decode_write = decode_write(w, rec);
+	if (rc == 0 && rec->op == OP_WRITE && w->implied && w->role == LINEAGE_UNIFIED)
+		rc = map_put(&w->order->wrote, rec->rid, 1, err);
+	if (rc == 0 && r->focus && op.actor == r->focus)
+		rc = touch(r, rec, err);
+	return rc == 0 ? sweep_add(w->sweep, &op, err) : rc;
+}
+
+/* The next record of a worker, in order: boots, holes, restarts. */
+int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err *err)
+{
+	struct lineage_worker *w = &r->l->workers[rec->worker];
+	struct order *o = w->order;
+	int rc = w->sweep ? 0 : sweep_new(&w->sweep, w->implied, err);
+	if (rc < 0)
+		return rc;
+	bool boot = rec->op == OP_BOOT;
+	if (!o->any || (boot && (!rec->has_seq || !o->has_seq)))
+		rc = boot ? sweep_restart(w->sweep, true, err) : 0;
+	else if (in_doubt || !rec->has_seq || !o->has_seq)
+		sweep_hole(w->sweep);
+	else if (rec->seq <= o->last_seq)
+		rc = sweep_restart(w->sweep, boot, err);
+	else if (rec->seq - 1 != o->last_seq)
+		sweep_hole(w->sweep);
+	o->any = true;
+	o->has_seq = rec->has_seq;
+	o->last_seq = in_doubt ? MAX(o->last_seq, rec->seq) : rec->seq;
+	o->last_ns = rec->ns;
+	o->last_source = rec->source;
+	return rc == 0 ? sweep_record(r, w, rec, err) : rc;
+}
+
+/* Does this record follow the last one of its worker? If not, the worker must be sorted. */
+static bool in_order(const struct order *o, const struct record *rec)
+{
+	if (!o->any)
+		return true;
+	bool timed = rec->ns != TIME_UNKNOWN && o->last_ns != TIME_UNKNOWN;
+	if (rec->has_seq && o->has_seq && rec->seq <= o->last_seq)
+		return rec->op == OP_BOOT &&
+		       (timed ? rec->ns > o->last_ns || (rec->ns == o->last_ns && rec->seq < o->last_seq)
+			      : rec->seq < o->last_seq);
+	if (rec->source == o->last_source && rec->has_seq)
+		return true; /* the clock stepped; seq decides */
+	return !timed || rec->ns >= o->last_ns;
+}
+
+static int stream(struct run *r, struct err *err)
+{
+	for (uint32_t i = 0; i < r->n_sources; i++) {
+		struct source *src = &r->sources[i];
+		CLEANUP(event_scan_closep) struct event_scan *scan = NULL;
+		struct event_filter filter = {src->id, TIME_UNKNOWN, TIME_UNKNOWN};
+		int rc = event_scan_open(&scan, r->c, EVENT_PAGE, PAGE_MASK, &filter, err);
+		const struct event_batch *b;
+		int64_t id;
+		while (rc >= 0 && (rc = event_scan_next(scan, &b, &id, err)) == 1) {
+			for (uint32_t row = 0; row < b->n; row++) {
+				struct record rec;
+				rc = record_of(r, src, b, row, &rec, err);
+				if (rc == 1)
+					continue;
+				if (rc < 0)
+					return rc;
+				struct order *o = r->l->workers[rec.worker].order;
+				if (o->dirty)
+					continue;
+				if (!in_order(o, &rec)) {
+					o->dirty = true;
+					continue;
+				}
+				rc = run_feed(r, &rec, false, err);
+				if (rc < 0)
+					return rc;
+			}
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Which workers log reads at all? Stops as soon as every one has been seen to. */
+static int find_reads(struct run *r, struct err *err)
+{
+	uint32_t open = r->l->n_workers;
+	for (uint32_t i = 0; i < r->n_sources && open; i++) {
+		struct source *src = &r->sources[i];
+		CLEANUP(event_scan_closep) struct event_scan *scan = NULL;
+		struct event_filter filter = {src->id, TIME_UNKNOWN, TIME_UNKNOWN};
+		int rc = event_scan_open(&scan, r->c, EVENT_PAGE, 1u << PAGE_OP, &filter, err);
+		const struct event_batch *b;
+		int64_t id;
+		while (rc >= 0 && open && (rc = event_scan_next(scan, &b, &id, err)) == 1) {
+			for (uint32_t row = 0; row < b->n && open; row++) {
+				uint32_t worker, before = r->l->n_workers;
+				rc = worker_of(r, src, b->worker[row], &worker, err);
+				if (rc < 0)
+					return rc;
+				open += r->l->n_workers - before;
+				struct lineage_worker *w = &r->l->workers[worker];
+				if (w->implied && text_is(row_text(b, row, PAGE_OP), "read")) {
+					w->implied = false;
+					open--;
+				}
+			}
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- order again: from memory, sorted ---- */
+static int collect(struct run *r, uint32_t worker, struct records *all, struct err *err)
+{
+	for (uint32_t i = 0; i < r->n_sources; i++) {
+		struct source *src = &r->sources[i];
+		CLEANUP(event_scan_closep) struct event_scan *scan = NULL;
+		struct event_filter filter = {src->id, TIME_UNKNOWN, TIME_UNKNOWN};
+		int rc = event_scan_open(&scan, r->c, EVENT_PAGE, PAGE_MASK, &filter, err);
+		const struct event_batch *b;
+		int64_t id;
+		while (rc >= 0 && (rc = event_scan_next(scan, &b, &id, err)) == 1) {
+			for (uint32_t row = 0; row < b->n; row++) {
+				struct record rec;
+				rc = record_of(r, src, b, row, &rec, err);
+				if (rc == 0 && rec.worker == worker)
+					rc = records_add(all, &rec, err);
+				if (rc < 0)
+					return rc;
+			}
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static void forget(struct run *r, uint32_t worker)
+{
+	struct lineage *l = r->l;
+	struct lineage_worker *w = &l->workers[worker];
+	uint32_t n = 0;
+	sweep_free(w->sweep);
+	w->sweep = NULL;
+	map_done(&w->order->wrote);
+	*w->order = (struct order){.last_ns = TIME_UNKNOWN};
+	for (uint32_t i = 0; i < l->n_touches; i++) {
+		if (l->touches[i].worker == worker)
+			runset_done(&l->touches[i].pages);
+		else
+			l->touches[n++] = l->touches[i];
+	}
+	l->n_touches = n;
+}
+
+static int sort_again(struct run *r, uint32_t worker, struct err *err)
+{
+	struct records all = {0};
+	forget(r, worker);
+	int rc = collect(r, worker, &all, err);
+	if (rc == 0)
+		rc = records_feed(&all, r, &r->l->duplicates, err);
+	records_done(&all);
+	return rc;
+}
+
+/* ---- the result ---- */
+static int edge_cmp(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+	if (x->pool != y->pool)
+		return x->pool < y->pool ? -1 : 1;
+	if (x->reader != y->reader)
+		return x->reader < y->reader ? -1 : 1;
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static int worker_cmp(const void *a, const void *b)
+{
+	const struct lineage_worker *x = a, *y = b;
+	return text_cmp(x->name, y->name);
+}
+
+static int finish(struct run *r, struct err *err)
+{
+	for (uint32_t i = 0; i < r->l->n_workers; i++) {
+		struct lineage_worker *w = &r->l->workers[i];
+		if (!w->sweep)
+			continue;
+		int rc = sweep_end(w->sweep, err);
+		if (rc < 0)
+			return rc;
+		w->edges = sweep_edges(w->sweep, &w->n_edges);
+		w->covers = sweep_covers(w->sweep, &w->n_covers);
+		if (w->n_edges)
+			qsort(w->edges, w->n_edges, sizeof(*w->edges), edge_cmp);
+	}
+	return 0;
+}
+
+static int run_all(struct run *r, struct err *err)
+{
+	int rc = load_workers(r, err);
+	if (rc == 0)
+		rc = load_sources(r, err);
+	if (rc == 0)
+		rc = find_reads(r, err);
+	if (rc == 0)
+		rc = stream(r, err);
+	for (uint32_t i = 0; rc == 0 && i < r->l->n_workers; i++)
+		if (r->l->workers[i].order->dirty)
+			rc = sort_again(r, i, err);
+	return rc == 0 ? finish(r, err) : rc;
+}
+
+int lineage_run(struct lineage **ret, struct case_file *c, int64_t focus, struct err *err)
+{
+	struct lineage *l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_nomem(err);
+	arena_init(&l->arena, ARENA_MAX_BYTES);
+	struct run r = {.c = c, .l = l};
+	int rc = actors_load(&l->actors, c, err);
+	if (rc == 0) {
+		r.focus = focus ? actors_of_request(l->actors, focus) : 0;
+		rc = run_all(&r, err);
+	}
+	free(r.sources);
+	for (uint32_t i = 0; i < l->n_workers; i++) {
+		map_done(&l->workers[i].order->wrote);
+		free(l->workers[i].order);
+		l->workers[i].order = NULL;
+	}
+	if (rc < 0) {
+		lineage_free(l);
+		return rc;
+	}
+	(void)worker_cmp;
+	*ret = l;
+	return 0;
+}
+
+void lineage_free(struct lineage *l)
+{
+	if (!l)
+		return;
+	for (uint32_t i = 0; i < l->n_workers; i++) {
+		sweep_free(l->workers[i].sweep);
+		free(l->workers[i].pools);
+	}
+	for (uint32_t i = 0; i < l->n_touches; i++)
+		runset_done(&l->touches[i].pages);
+	free(l->touches);
+	free(l->workers);
+	actors_free(l->actors);
+	arena_done(&l->arena);
+	free(l);
+}

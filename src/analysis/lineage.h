@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage.h - who read whose pages: the sweep over page operations, and its result (docs/method.md, "Lineage")
+ *
+ * Three parts: runset (sets of pages), sweep (one worker's pools; a pure function of a list of operations, in order),
+ * and lineage (orders the operations of a case, names the actors, keeps the result). An actor is a request as the sweep
+ * sees it: a small number, 0 is nobody. Private to src/analysis.
+ */
+#pragma once
+
+#include "pagetrail/analysis.h"
+#include "pagetrail/event.h"
+
+/* --- runset: pages as runs; adding is cheap, reading sorts and joins first --- */
+struct runset {
+	struct page_run *runs;
+	uint32_t n, cap, tidy; /* the first `tidy` runs are sorted and apart */
+};
+
+int runset_add(struct runset *s, uint32_t first, uint32_t count, struct err *err) MUST_CHECK;
+void runset_tidy(struct runset *s);
+uint64_t runset_pages(struct runset *s);
+void runset_done(struct runset *s);
+
+/* --- map: uint64 keys to numbers, open addressing --- */
+struct map {
+	uint64_t *keys; /* key + 1; 0: free */
+	uint32_t *values;
+	size_t n, cap;
+};
+
+uint32_t *map_find(const struct map *m, uint64_t key); /* NULL when absent; valid until the next map_put */
+int map_put(struct map *m, uint64_t key, uint32_t value, struct err *err) MUST_CHECK;
+void map_remove(struct map *m, uint64_t key);
+void map_done(struct map *m);
+
+/* --- sweep --- */
+enum page_op { OP_BOOT, OP_RESET, OP_ALLOC, OP_WRITE, OP_RECV, OP_SEND, OP_READ, OP_SHARE, OP_FREE, OP_ZERO, PAGE_OPS };
+
+enum edge_kind { EDGE_STALE, EDGE_LATE_WRITE, EDGE_NOT_READY, EDGE_UNINITIALISED, EDGE_SHARED, EDGE_KINDS };
+extern const char *const edge_kind_names[EDGE_KINDS];
+
+struct mark { /* one record */
+	int64_t ns, source;
+	uint64_t off;
+	uint32_t len;
+	uint32_t no; /* order within the sweep, from 1 */
+};
+
+struct sweep_op {
+	enum page_op op;
+	bool decode_write; /* this write is a decode step: in a log without reads it reads all that the actor holds */
+	uint32_t pool;     /* number within the worker */
+	uint32_t actor;    /* 0: no rid */
+	uint32_t content;  /* write, recv: whose content arrives */
+	uint32_t n_runs;
+	const struct page_run *runs;
+	int64_t page_size, pool_pages; /* boot; 0: not said */
+	struct mark at;                /* no is set by the sweep */
+};
+
+struct edge { /* one (pool, reader, owner, kind) */
+	uint32_t pool, reader, owner;
+	enum edge_kind kind;
+	bool certain; /* for one page at least no lost record can explain the read */
+	struct runset pages;
+	uint32_t first_no;
+	int64_t first_ns;
+	struct mark read, alloc, write; /* a read; the reader's alloc and the owner's write behind it (len 0: none) */
+	int64_t last_ns;                /* last read seen that added to this edge */
+	int64_t page_size;              /* tokens; 0: not said */
+};
+
+struct cover { /* what the log saw of one actor on this worker */
+	uint32_t actor, first_no, holds;
+	bool broken; /* a hold that is not covered from alloc to free, or a read of unknown content */
+	bool open;
+};
+
+struct sweep; /* one worker */
+int sweep_new(struct sweep **ret, bool implied_reads, struct err *err) MUST_CHECK;
+void sweep_free(struct sweep *s); /* accepts NULL */
+int sweep_add(struct sweep *s, const struct sweep_op *op, struct err *err) MUST_CHECK;
+/* Records were lost before the next operation. */
+void sweep_hole(struct sweep *s);
+/* The worker started again: known = its boot record was seen (pools are empty), else content is unknown. */
+int sweep_restart(struct sweep *s, bool known, struct err *err) MUST_CHECK;
+/* The log ends: settles what waits, and gives the pools' memory back. */
+int sweep_end(struct sweep *s, struct err *err) MUST_CHECK;
+bool sweep_holds(const struct sweep *s, uint32_t pool, uint32_t actor);
+/* After sweep_end(): edges in order of first sight, covers in order of first alloc. */
+struct edge *sweep_edges(struct sweep *s, size_t *ret_n);
+const struct cover *sweep_covers(const struct sweep *s, size_t *ret_n);
+const struct cover *sweep_cover(const struct sweep *s, uint32_t actor); /* NULL: it never took a page here */
+
+/* --- actors: which request a rid or a room of a page log is --- */
+struct actor {
+	int64_t request; /* 0: a rid that no request is known for */
+	int64_t tenant;  /* 0: unknown */
+	struct text name;
+};
+struct actors;
+int actors_load(struct actors **ret, struct case_file *c, struct err *err) MUST_CHECK;
+void actors_free(struct actors *a); /* accepts NULL */
+const struct actor *actors_get(const struct actors *a, uint32_t actor);
+uint32_t actors_count(const struct actors *a);                       /* actors are 1 … count */
+uint32_t actors_of_request(const struct actors *a, int64_t request); /* 0: none */
+/* Numbers for a worker's rid and for a room; never 0. */
+int actors_rid(struct actors *a, int64_t worker, struct text rid, uint32_t *ret, struct err *err) MUST_CHECK;
+int actors_room(struct actors *a, struct text room, uint32_t *ret, struct err *err) MUST_CHECK;
+/* Whom a rid means now. fresh: it takes pages and holds none, so an id that was used twice may mean another request. */
+int actors_bind(struct actors *a, uint32_t rid, int64_t ns, bool fresh, uint32_t *ret, struct err *err) MUST_CHECK;
+uint32_t actors_bound(const struct actors *a, uint32_t rid); /* what it meant last; 0: nothing yet */
+int actors_open_room(struct actors *a, int64_t worker, uint32_t room, uint32_t actor, struct err *err) MUST_CHECK;
+/* Whose content arrives under a room at a worker: who opened it there, else the request that the case knows under it at
+ * that time, else `fallback`, else a nameless actor of its own. */
+int actors_sender(struct actors *a, int64_t worker, uint32_t room, int64_t ns, uint32_t fallback, uint32_t *ret,
+		  struct err *err) MUST_CHECK;
+
+/* --- lineage: all page logs of a case --- */
+enum lineage_role { LINEAGE_UNIFIED, LINEAGE_PREFILL, LINEAGE_DECODE };
+
+struct lineage_worker {
+	int64_t id; /* worker row; 0: the table does not know it */
+	struct text name;
+	enum lineage_role role;
+	bool implied; /* its log holds no read */
+	struct text *pools;
+	uint32_t n_pools;
+	struct edge *edges; /* sorted: pool, reader, owner, kind */
+	size_t n_edges;
+	const struct cover *covers;
+	size_t n_covers;
+	struct sweep *sweep;
+	struct order *order; /* lineage.c's own */
+};
+
+struct touch { /* what the request in focus did, one row a worker, pool and operation */
+	uint32_t worker, pool;
+	enum page_op op;
+	uint64_t records;
+	struct runset pages;
+	struct mark first;
+};
+
+struct lineage {
+	struct actors *actors;
+	struct lineage_worker *workers; /* sorted by name */
+	uint32_t n_workers;
+	uint64_t duplicates; /* records dropped because another record says the same */
+	struct touch *touches;
+	uint32_t n_touches;
+	struct arena arena;
+};
+
+/* focus: a request whose own operations are kept too; 0: none. */
+int lineage_run(struct lineage **ret, struct case_file *c, int64_t focus, struct err *err) MUST_CHECK;
+void lineage_free(struct lineage *l); /* accepts NULL */
+const char *page_op_name(enum page_op op);

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage_actors.c - which request a rid or a room of a page log is
+ *
+ * A rid is known per worker. The case's legs and aliases say which request it is; where a client used one id more than
+ * once, the leg that lived at that time, chosen when the rid takes pages and holds none. A rid that the case does not
+ * know stays an actor under its own name. Numbers are given in the order of asking, actors of requests first: the same
+ * case gives the same.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lineage.h"
+
+struct candidate {            /* one leg under a rid, or under a room */
+	uint32_t next, actor; /* index + 1 */
+	int64_t from, to;
+};
+
+struct binding { /* a rid of one worker, or a room */
+	struct text text;
+	int64_t worker;       /* 0: a room */
+	uint32_t first, last; /* candidates, by start; those without times come last */
+	uint32_t cursor;      /* last one chosen: records come in time order, so the search goes on from there */
+	uint32_t actor;       /* last meaning; 0: none yet */
+	bool several;         /* candidates of more than one request */
+};
+
+struct actors {
+	struct case_file *c;
+	struct arena arena;
+	struct actor *all;
+	size_t n, cap;
+	struct map of_request;
+	struct binding *bindings;
+	size_t n_bindings, cap_bindings;
+	struct map by_text; /* hash of worker and text -> binding; collisions step on */
+	struct candidate *candidates;
+	size_t n_candidates, cap_candidates;
+	struct map opened; /* worker, room -> actor */
+	bool rooms_loaded;
+};
+
+static int grow(void **p, size_t *cap, size_t n, size_t size, struct err *err)
+{
+	if (n < *cap)
+		return 0;
+	size_t more = *cap ? *cap * 2 : 64;
+	void *q = realloc(*p, more * size);
+	if (!q)
+		return err_nomem(err);
+	*p = q;
+	*cap = more;
+	return 0;
+}
+
+static int actor_add(struct actors *a, struct actor who, uint32_t *ret, struct err *err)
+{
+	struct text name = arena_text(&a->arena, who.name);
+	if (!name.ptr && who.name.len)
+		return err_nomem(err);
+	who.name = name;
+	int rc = grow((void **)&a->all, &a->cap, a->n, sizeof(*a->all), err);
+	if (rc < 0)
+		return rc;
+	a->all[a->n] = who;
+	*ret = (uint32_t)a->n++;
+	return 0;
+}
+
+static int binding_get(struct actors *a, int64_t worker, struct text text, uint32_t *ret, struct err *err)
+{
+	uint64_t key = (text_hash(text) ^ (uint64_t)worker * UINT64_C(0x9e3779b97f4a7c15)) >> 1;
+	for (uint32_t *at; (at = map_find(&a->by_text, key)); key = (key + UINT64_C(0x9e3779b97f4a7c15)) >> 1) {
+		const struct binding *b = &a->bindings[*at];
+		if (b->worker == worker && text_eq(b->text, text)) {
+			*ret = *at;
+			return 0;
+		}
+	}
+	struct binding b = {.text = arena_text(&a->arena, text), .worker = worker};
+	if (!b.text.ptr && text.len)
+		return err_nomem(err);
+	int rc = grow((void **)&a->bindings, &a->cap_bindings, a->n_bindings, sizeof(*a->bindings), err);
+	if (rc == 0)
+		rc = map_put(&a->by_text, key, (uint32_t)a->n_bindings, err);
+	if (rc < 0)
+		return rc;
+	a->bindings[a->n_bindings] = b;
+	*ret = (uint32_t)a->n_bindings++;
+	return 0;
+}
+
+enum { SAME_MAX = 64 }; /* a client may use one id for any number of requests */
+
+static int candidate_add(struct actors *a, uint32_t binding, struct candidate c, struct err *err)
+{
+	struct binding *b = &a->bindings[binding];
+	unsigned steps = 0;
+	for (uint32_t i = b->first; i && steps < SAME_MAX; i = a->candidates[i - 1].next, steps++) {
+		const struct candidate *o = &a->candidates[i - 1];
+		if (o->actor != c.actor)
+			b->several = true;
+		else if (c.from == TIME_UNKNOWN && c.to == TIME_UNKNOWN)
+			return 0; /* an alias says no more than the leg that is there */
+	}
+	int rc = grow((void **)&a->candidates, &a->cap_candidates, a->n_candidates, sizeof(*a->candidates), err);
+	if (rc < 0)
+		return rc;
+	c.next = 0;
+	a->candidates[a->n_candidates++] = c;
+	uint32_t i = (uint32_t)a->n_candidates;
+	if (b->last)
+		a->candidates[b->last - 1].next = i;
+	else
+		b->first = b->cursor = i;
+	b->last = i;
+	return 0;
+}
+
+/* How far from [from, to] a time is; unknown ends are open, and a leg without any time is a last resort. */
+static int64_t distance(const struct candidate *c, int64_t ns)
+{
+	if (c->from == TIME_UNKNOWN && c->to == TIME_UNKNOWN)
+		return INT64_MAX / 2;
+	if (c->from != TIME_UNKNOWN && ns < c->from)
+		return c->from - ns;
+	if (c->to != TIME_UNKNOWN && ns > c->to)
+		return ns - c->to;
+	return 0;
+}
+
+static uint32_t candidate_at(struct actors *a, uint32_t binding, int64_t ns)
+{
+	struct binding *b = &a->bindings[binding];
+	uint32_t best = 0;
+	int64_t best_distance = INT64_MAX;
+	for (uint32_t i = b->cursor; i; i = a->candidates[i - 1].next) {
+		const struct candidate *c = &a->candidates[i - 1];
+		if (best && ns != TIME_UNKNOWN && c->from != TIME_UNKNOWN && c->from > ns &&
+		    c->from - ns > best_distance)
+			break;
+		int64_t d = ns == TIME_UNKNOWN ? 0 : distance(c, ns);
+		if (d < best_distance) {
+			best = i;
+			best_distance = d;
+		}
+		if (ns == TIME_UNKNOWN || !b->several)
+			break;
+	}
+	if (!best)
+		return 0;
+	if (best_distance < INT64_MAX / 2)
+		b->cursor = best;
+	return a->candidates[best - 1].actor;
+}
+
+/* Rows (worker or 0, text, request, from, to) become candidates. */
+static int load_candidates(struct actors *a, const char *text, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, a->c, text, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		uint32_t actor = actors_of_request(a, sql_get_int(s, 2)), binding = 0;
+		if (!actor)
+			continue;
+		rc = binding_get(a, sql_get_int(s, 0), sql_get_text(s, 1), &binding, err);
+		struct candidate c = {.actor = actor, .from = sql_get_time(s, 3), .to = sql_get_time(s, 4)};
+		if (rc == 0)
+			rc = candidate_add(a, binding, c, err);
+	}
+	return rc;
+}
+
+static int load_requests(struct actors *a, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, a->c, "SELECT request, coalesce(tenant, 0), name FROM request ORDER BY request", err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		struct actor who = {sql_get_int(s, 0), sql_get_int(s, 1), sql_get_text(s, 2)};
+		uint32_t actor = 0;
+		rc = actor_add(a, who, &actor, err);
+		if (rc == 0)
+			rc = map_put(&a->of_request, (uint64_t)who.request, actor, err);
+	}
+	return rc;
+}
+
+int actors_load(struct actors **ret, struct case_file *c, struct err *err)
+{
+	struct actors *a = calloc(1, sizeof(*a));
+	if (!a)
+		return err_nomem(err);
+	a->c = c;
+	arena_init(&a->arena, (size_t)4096 * MIB);
+	a->n = a->n_bindings = 1; /* 0 is nobody */
+	int rc = grow((void **)&a->all, &a->cap, 1, sizeof(*a->all), err);
+	if (rc == 0)
+		rc = grow((void **)&a->bindings, &a->cap_bindings, 1, sizeof(*a->bindings), err);
+	if (rc == 0) {
+		a->all[0] = (struct actor){0};
+		a->bindings[0] = (struct binding){0};
+		rc = load_requests(a, err);
+	}
+	if (rc == 0)
+		rc = load_candidates(
+		    a,
+		    "SELECT l.worker, l.rid, l.request, l.started_ns, l.finished_ns FROM leg l JOIN worker w "
+		    "USING(worker) WHERE w.has_page_log AND l.rid IS NOT NULL "
+		    "ORDER BY l.started_ns, l.leg",
+		    err);
+	if (rc == 0)
+		rc = load_candidates(
+		    a,
+		    "SELECT a.worker, a.value, a.request, NULL, NULL FROM alias a JOIN worker w USING(worker) "
+		    "WHERE w.has_page_log AND a.kind = 'rid' ORDER BY a.request, a.value, a.worker",
+		    err);
+	if (rc < 0) {
+		actors_free(a);
+		return rc;
+	}
+	*ret = a;
+	return 0;
+}
+
+void actors_free(struct actors *a)
+{
+	if (!a)
+		return;
+	arena_done(&a->arena);
+	free(a->all);
+	free(a->bindings);
+	free(a->candidates);
+	map_done(&a->of_request);
+	map_done(&a->by_text);
+	map_done(&a->opened);
+	free(a);
+}
+
+const struct actor *actors_get(const struct actors *a, uint32_t actor)
+{
+	return &a->all[actor < a->n ? actor : 0];
+}
+
+uint32_t actors_count(const struct actors *a)
+{
+	return (uint32_t)a->n - 1;
+}
+
+uint32_t actors_of_request(const struct actors *a, int64_t request)
+{
+	const uint32_t *at = map_find(&a->of_request, (uint64_t)request);
+	return at ? *at : 0;
+}
+
+int actors_rid(struct actors *a, int64_t worker, struct text rid, uint32_t *ret, struct err *err)
+{
+	return binding_get(a, worker, rid, ret, err);
+}
+
+int actors_room(struct actors *a, struct text room, uint32_t *ret, struct err *err)
+{
+	return binding_get(a, 0, room, ret, err);
+}
+
+uint32_t actors_bound(const struct actors *a, uint32_t rid)
+{
+	return a->bindings[rid].actor;
+}
+
+int actors_bind(struct actors *a, uint32_t rid, int64_t ns, bool fresh, uint32_t *ret, struct err *err)
+{
+	struct binding *b = &a->bindings[rid];
+	if (b->actor && !(fresh && b->several)) {
+		*ret = b->actor;
+		return 0;
+	}
+	uint32_t actor = candidate_at(a, rid, ns);
+	if (!actor) {
+		int rc = actor_add(a, (struct actor){.name = b->text}, &actor, err);
+		if (rc < 0)
+			return rc;
+	}
+	*ret = a->bindings[rid].actor = actor;
+	return 0;
+}
+
+static uint64_t room_key(int64_t worker, uint32_t room)
+{
+	return ((uint64_t)worker << 32 | room) & (UINT64_MAX >> 1);
+}
+
+int actors_open_room(struct actors *a, int64_t worker, uint32_t room, uint32_t actor, struct err *err)
+{
+	return map_put(&a->opened, room_key(worker, room), actor, err);
+}
+
+int actors_sender(struct actors *a, int64_t worker, uint32_t room, int64_t ns, uint32_t fallback, uint32_t *ret,
+		  struct err *err)
+{
+	const uint32_t *opened = map_find(&a->opened, room_key(worker, room));
+	if (opened) {
+		*ret = *opened;
+		return 0;
+	}
+	int rc = 0;
+	if (!a->rooms_loaded) {
+		a->rooms_loaded = true;
+		rc = load_candidates(a,
+				     "SELECT 0, room, request, started_ns, finished_ns FROM leg WHERE room IS NOT NULL "
+				     "ORDER BY started_ns, leg",
+				     err);
+	}
+	uint32_t actor = rc == 0 ? candidate_at(a, room, ns) : 0;
+	if (!actor)
+		actor = fallback;
+	if (rc == 0 && !actor) {
+		actor = a->bindings[room].actor;
+		if (!actor)
+			rc = actor_add(a, (struct actor){.name = a->bindings[room].text}, &actor, err);
+		if (rc == 0)
+			a->bindings[room].actor = actor;
+	}
+	*ret = actor;
+	return rc;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage_order.h - page records on their way into the sweep; private to lineage.c and lineage_order.c */
+#pragma once
+
+#include "lineage.h"
+
+#define PAGE_MASK                                                                                                 \
+	(1u << PAGE_OP | 1u << PAGE_SEQ | 1u << PAGE_POOL | 1u << PAGE_RID | 1u << PAGE_ROOM | 1u << PAGE_PAGES | \
+	 1u << PAGE_TOKEN_FROM | 1u << PAGE_TOKEN_TO | 1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES)
+
+struct record {
+	int64_t ns, seq, source;
+	uint64_t off;
+	const struct page_run *runs; /* borrowed; in struct records: run_from says where */
+	int64_t tokens, page_size, pool_pages;
+	size_t run_from;
+	uint32_t len, n_runs, worker, pool, rid, room;
+	enum page_op op;
+	bool has_seq, has_tokens;
+};
+
+struct order { /* where a worker's records have come to */
+	bool any, has_seq, dirty;
+	int64_t last_seq, last_ns, last_source;
+	struct map wrote; /* rids that have written since they took pages */
+};
+
+struct source {
+	int64_t id, offset_ns;
+	struct text worker, alias, path;
+	struct {
+		struct text text;
+		uint32_t worker;
+		bool set;
+	} memo[8];
+	unsigned next_memo;
+};
+
+struct run {
+	struct case_file *c;
+	struct lineage *l;
+	struct source *sources;
+	uint32_t n_sources;
+	uint32_t focus; /* actor; 0: none */
+};
+
+int run_worker(struct run *r, struct text name, uint32_t *ret, struct err *err) MUST_CHECK;
+/* in_doubt: another record claims the same seq and says something else. */
+int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err *err) MUST_CHECK;
+
+struct records { /* all records of one worker */
+	struct record *all;
+	size_t n, cap;
+	struct page_run *runs;
+	size_t n_runs, cap_runs;
+};
+
+int records_add(struct records *s, const struct record *rec, struct err *err) MUST_CHECK;
+/* Sorts, drops records that say the same, and feeds the rest. */
+int records_feed(struct records *s, struct run *r, uint64_t *duplicates, struct err *err) MUST_CHECK;
+void records_done(struct records *s);

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage_rows.c - exposures(): who read whose pages; lineage(request): the life of one request
+ *
+ * Rows come in the order of computation; queries sort them.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "register.h"
+
+/* ---- shared by both ---- */
+static int edge_refs(const struct edge *e, struct buf *b, struct err *err)
+{
+	buf_clear(b);
+	int rc = buf_add_char(b, '[', err);
+	if (rc == 0)
+		rc = refs_put(b, e->read.source, e->read.off, e->read.len, err);
+	if (rc == 0)
+		rc = refs_put(b, e->alloc.source, e->alloc.off, e->alloc.len, err);
+	if (rc == 0)
+		rc = refs_put(b, e->write.source, e->write.off, e->write.len, err);
+	return rc == 0 ? buf_add_char(b, ']', err) : rc;
+}
+
+static struct text cross_tenant(const struct actor *a, const struct actor *b)
+{
+	return text_of(tri_name(!a->tenant || !b->tenant ? TRI_UNKNOWN : a->tenant == b->tenant ? TRI_NO : TRI_YES));
+}
+
+/* The page size that the worker's boots agree on, where its page log does not say. */
+static int page_size_of(struct case_file *c, int64_t worker, int64_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	*ret = 0;
+	int rc = sql_prepare(
+	    &s, c, "SELECT max(page_size) FROM boot WHERE worker = ?1 HAVING min(page_size) = max(page_size)", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, worker, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc == 1)
+		*ret = sql_get_int(s, 0);
+	return MIN(rc, 0);
+}
+
+/* ---- exposures() ---- */
+enum exposures_column {
+	X_WORKER,
+	X_POOL,
+	X_READER,
+	X_READER_TENANT,
+	X_OWNER,
+	X_OWNER_TENANT,
+	X_CROSS,
+	X_KIND,
+	X_PAGES,
+	X_TOKENS,
+	X_FIRST,
+	X_DELIVERED,
+	X_GRADE,
+	X_REFS,
+	X_LAST,
+	X_READER_ID,
+	X_OWNER_ID
+};
+static const struct rowset_column exposures_columns[] = {
+    {"worker", "TEXT", false},
+    {"pool", "TEXT", false},
+    {"reader_request", "TEXT", false},
+    {"reader_tenant", "TEXT", false},
+    {"owner_request", "TEXT", false},
+    {"owner_tenant", "TEXT", false},
+    {"cross_tenant", "TEXT", false},
+    {"kind", "TEXT", false},
+    {"pages", "INTEGER", false},
+    {"tokens_at_most", "INTEGER", false},
+    {"first_read_at", "INTEGER", false},
+    {"delivered", "TEXT", false},
+    {"grade", "TEXT", false},
+    {"refs", "JSON", false},
+    {"last_read_at", "INTEGER", false},
+    {"reader_id", "INTEGER", false},
+    {"owner_id", "INTEGER", false},
+};
+
+struct exposures {
+	struct answers *answers;
+	uint32_t worker;
+	size_t edge;
+	int64_t page_size;  /* of the worker at hand */
+	bool entered;       /* it */
+	uint8_t *delivered; /* by actor: enum tri */
+	struct case_file *c;
+	struct buf refs;
+};
+
+static void exposures_close(void *state)
+{
+	struct exposures *x = state;
+	if (!x)
+		return;
+	answers_drop(x->answers);
+	free(x->delivered);
+	buf_done(&x->refs);
+	free(x);
+}
+
+/* One request with several responses: yes when any was delivered. */
+static int load_delivered(struct exposures *x, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	const struct actors *actors = x->answers->lineage->actors;
+	size_t n = (size_t)actors_count(actors) + 1;
+	x->delivered = malloc(n);
+	if (!x->delivered)
+		return err_nomem(err);
+	memset(x->delivered, 0xff, n);
+	int rc = sql_prepare(&s, x->c, "SELECT request, delivered FROM response", err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		uint8_t *d = &x->delivered[actors_of_request(actors, sql_get_int(s, 0))];
+		struct text t = sql_get_text(s, 1);
+		enum tri v = text_is(t, "yes") ? TRI_YES : text_is(t, "no") ? TRI_NO : TRI_UNKNOWN;
+		if (*d == 0xff || v == TRI_YES || (v == TRI_UNKNOWN && *d == TRI_NO))
+			*d = (uint8_t)v;
+	}
+	return rc;
+}
+
+static int exposures_open(void *ctx, const struct text *args, void **ret, struct err *err)
+{
+	struct analysis *a = ctx;
+	(void)args;
+	struct exposures *x = calloc(1, sizeof(*x));
+	if (!x)
+		return err_nomem(err);
+	x->c = a->c;
+	x->refs = BUF_INIT(64 * KIB);
+	int rc = analysis_answers(a, ANSWERS_LINEAGE, &x->answers, err);
+	if (rc == 0)
+		rc = load_delivered(x, err);
+	if (rc < 0) {
+		exposures_close(x);
+		return rc;
+	}
+	*ret = x;
+	return 0;
+}
+
+static int exposures_next(void *state, struct rowset *row, struct err *err)
+{
+	struct exposures *x = state;
+	const struct lineage *l = x->answers->lineage;
+	while (x->worker < l->n_workers && x->edge == l->workers[x->worker].n_edges) {
+		x->worker++;
+		x->edge = 0;
+		x->entered = false;
+	}
+	if (x->worker == l->n_workers)
+		return 0;
+	const struct lineage_worker *w = &l->workers[x->worker];
+	int rc = x->entered ? 0 : page_size_of(x->c, w->id, &x->page_size, err);
+	if (rc < 0)
+		return rc;
+	x->entered = true;
+	struct edge *e = &w->edges[x->edge++];
+	const struct actor *reader = actors_get(l->actors, e->reader), *owner = actors_get(l->actors, e->owner);
+	int64_t pages = (int64_t)runset_pages(&e->pages), size = e->page_size ? e->page_size : x->page_size;
+	rc = edge_refs(e, &x->refs, err);
+	if (rc < 0)
+		return rc;
+	rowset_text(row, X_WORKER, w->name);
+	rowset_text(row, X_POOL, w->pools[e->pool]);
+	rowset_text(row, X_READER, reader->name);
+	rowset_text(row, X_READER_TENANT, answers_tenant(x->answers, reader->tenant));
+	if (e->owner) {
+		rowset_text(row, X_OWNER, owner->name);
+		rowset_text(row, X_OWNER_TENANT, answers_tenant(x->answers, owner->tenant));
+		rowset_text(row, X_CROSS, cross_tenant(reader, owner));
+		if (owner->request)
+			rowset_int(row, X_OWNER_ID, owner->request);
+	}
+	rowset_text(row, X_KIND, text_of(edge_kind_names[e->kind]));
+	rowset_int(row, X_PAGES, pages);
+	if (size > 0 && size <= TOKENS_MAX / (int64_t)POOL_MAX_PAGES)
+		rowset_int(row, X_TOKENS, pages * size);
+	rowset_time(row, X_FIRST, e->first_ns);
+	rowset_time(row, X_LAST, e->last_ns);
+	uint8_t d = x->delivered[e->reader];
+	rowset_text(row, X_DELIVERED, text_of(tri_name(reader->request && d != 0xff ? (enum tri)d : TRI_UNKNOWN)));
+	rowset_text(row, X_GRADE, e->certain ? TEXT("physical") : TEXT("temporal"));
+	rowset_text(row, X_REFS, buf_text(&x->refs));
+	if (reader->request)
+		rowset_int(row, X_READER_ID, reader->request);
+	return 1;
+}
+
+const struct rowset_spec exposures_rowset = {
+    .name = "exposures",
+    .columns = exposures_columns,
+    .n_columns = ARRAY_SIZE(exposures_columns),
+    .open = exposures_open,
+    .next = exposures_next,
+    .close = exposures_close,
+};
+
+/* ---- lineage(request) ---- */
+enum lineage_column {
+	L_AT,
+	L_WHAT,
+	L_WORKER,
+	L_ROLE,
+	L_OTHER,
+	L_OTHER_TENANT,
+	L_CROSS,
+	L_POOL,
+	L_PAGES,
+	L_TOKENS,
+	L_KIND,
+	L_DETAIL,
+	L_GRADE,
+	L_REFS,
+	L_OTHER_ID,
+	L_ARGUMENT
+};
+static const struct rowset_column lineage_columns[] = {
+    {"at", "INTEGER", false},         {"what", "TEXT", false},
+    {"worker", "TEXT", false},        {"role", "TEXT", false},
+    {"other_request", "TEXT", false}, {"other_tenant", "TEXT", false},
+    {"cross_tenant", "TEXT", false},  {"pool", "TEXT", false},
+    {"pages", "INTEGER", false},      {"tokens_at_most", "INTEGER", false},
+    {"kind", "TEXT", false},          {"detail", "TEXT", false},
+    {"grade", "TEXT", false},         {"refs", "JSON", false},
+    {"other_id", "INTEGER", false},   {"request", "INTEGER", true},
+};
+
+struct life_of {
+	struct answers *answers;
+	struct lineage *own; /* the same sweep, with the request in focus */
+	struct case_file *c;
+	int64_t request;
+	uint32_t actor;
+	struct sql *legs;
+	uint32_t touch, worker;
+	size_t edge;
+	struct buf refs, detail;
+};
+
+static void lineage_close(void *state)
+{
+	struct life_of *x = state;
+	if (!x)
+		return;
+	answers_drop(x->answers);
+	lineage_free(x->own);
+	sql_end(x->legs);
+	buf_done(&x->refs);
+	buf_done(&x->detail);
+	free(x);
+}
+
+static int find_request(struct life_of *x, struct text arg, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (!text_int64(arg, &x->request))
+		return request_find(x->c, arg, &x->request, err);
+	int rc = sql_prepare(&s, x->c, "SELECT 1 FROM request WHERE request = ?1", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, x->request, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	return rc == 0 ? request_find(x->c, arg, &x->request, err) : MIN(rc, 0);
+}
+
+static int lineage_open(void *ctx, const struct text *args, void **ret, struct err *err)
+{
+	struct analysis *a = ctx;
+	struct life_of *x = calloc(1, sizeof(*x));
+	if (!x)
+		return err_nomem(err);
+	x->c = a->c;
+	x->refs = BUF_INIT(64 * KIB);
+	x->detail = BUF_INIT(64 * KIB);
+	*ret = x;
+	if (!args[0].ptr) { /* no request, no rows */
+		x->worker = UINT32_MAX;
+		return 0;
+	}
+	int rc = find_request(x, args[0], err);
+	if (rc == 0)
+		rc = analysis_answers(a, ANSWERS_NAMES, &x->answers, err);
+	if (rc == 0)
+		rc = lineage_run(&x->own, x->c, x->request, err);
+	if (rc == 0)
+		rc = sql_prepare(
+		    &x->legs, x->c,
+		    "SELECT coalesce(l.started_ns, l.finished_ns), w.name, coalesce(l.role, w.role), l.outcome, "
+		    "l.input_tokens, l.output_tokens, l.rid, l.room, l.attempt, l.finish_reason, l.refs "
+		    "FROM leg l JOIN worker w USING(worker) WHERE l.request = ?1 ORDER BY l.leg",
+		    err);
+	if (rc == 0)
+		rc = sql_int(x->legs, 1, x->request, err);
+	if (rc < 0) {
+		lineage_close(x);
+		return rc;
+	}
+	x->actor = actors_of_request(x->own->actors, x->request);
+	return 0;
+}
+
+static int put_known(struct buf *b, const char *name, struct sql *s, int col, struct err *err)
+{
+	if (sql_type(s, col) == SQL_NULL)
+		return 0;
+	int rc = b->len ? buf_add(b, ", ", 2, err) : 0;
+	if (rc == 0 && sql_type(s, col) == SQL_INT)
+		return buf_printf(b, err, "%s %" PRId64, name, sql_get_int(s, col));
+	return rc == 0 ? buf_printf(b, err, "%s %.*s", name, TEXT_ARG(sql_get_text(s, col))) : rc;
+}
+
+static int leg_row(struct life_of *x, struct rowset *row, struct err *err)
+{
+	static const char *const names[] = {"input_tokens", "output_tokens", "rid", "room", "attempt", "finish"};
+	struct sql *s = x->legs;
+	rowset_time(row, L_AT, sql_get_time(s, 0));
+	rowset_text(row, L_WHAT, TEXT("leg"));
+	rowset_text(row, L_WORKER, sql_get_text(s, 1));
+	rowset_text(row, L_ROLE, sql_get_text(s, 2));
+	rowset_text(row, L_KIND, sql_get_text(s, 3));
+	buf_clear(&x->detail);
+	for (int i = 0; i < (int)ARRAY_SIZE(names); i++) {
+		int rc = put_known(&x->detail, names[i], s, 4 + i, err);
+		if (rc < 0)
+			return rc;
+	}
+	rowset_text(row, L_DETAIL, buf_text(&x->detail));
+	rowset_text(row, L_REFS, sql_get_text(s, 10));
+	return 1;
+}
+
+static int touch_row(struct life_of *x, struct rowset *row, struct err *err)
+{
+	struct touch *t = &x->own->touches[x->touch++];
+	const struct lineage_worker *w = &x->own->workers[t->worker];
+	buf_clear(&x->detail);
+	int rc = buf_printf(&x->detail, err, "records %" PRIu64, t->records);
+	buf_clear(&x->refs);
+	if (rc == 0)
+		rc = buf_add_char(&x->refs, '[', err);
+	if (rc == 0)
+		rc = refs_put(&x->refs, t->first.source, t->first.off, t->first.len, err);
+	if (rc == 0)
+		rc = buf_add_char(&x->refs, ']', err);
+	if (rc < 0)
+		return rc;
+	rowset_time(row, L_AT, t->first.ns);
+	rowset_text(row, L_WHAT, text_of(page_op_name(t->op)));
+	rowset_text(row, L_WORKER, w->name);
+	rowset_text(row, L_POOL, w->pools[t->pool]);
+	rowset_int(row, L_PAGES, (int64_t)runset_pages(&t->pages));
+	rowset_text(row, L_DETAIL, buf_text(&x->detail));
+	rowset_text(row, L_GRADE, TEXT("physical"));
+	rowset_text(row, L_REFS, buf_text(&x->refs));
+	return 1;
+}
+
+static int edge_row(struct life_of *x, const struct lineage_worker *w, struct edge *e, struct rowset *row,
+		    struct err *err)
+{
+	bool reads = e->reader == x->actor;
+	const struct actor *self = actors_get(x->own->actors, x->actor);
+	const struct actor *other = actors_get(x->own->actors, reads ? e->owner : e->reader);
+	int64_t pages = (int64_t)runset_pages(&e->pages);
+	int rc = edge_refs(e, &x->refs, err);
+	if (rc < 0)
+		return rc;
+	rowset_time(row, L_AT, e->first_ns);
+	rowset_text(row, L_WHAT, reads ? TEXT("read_from") : TEXT("read_by"));
+	rowset_text(row, L_WORKER, w->name);
+	rowset_text(row, L_POOL, w->pools[e->pool]);
+	if (other->name.ptr) {
+		rowset_text(row, L_OTHER, other->name);
+		rowset_text(row, L_OTHER_TENANT, answers_tenant(x->answers, other->tenant));
+		rowset_text(row, L_CROSS, cross_tenant(self, other));
+		if (other->request)
+			rowset_int(row, L_OTHER_ID, other->request);
+	}
+	rowset_int(row, L_PAGES, pages);
+	if (e->page_size > 0 && e->page_size <= TOKENS_MAX / (int64_t)POOL_MAX_PAGES)
+		rowset_int(row, L_TOKENS, pages * e->page_size);
+	rowset_text(row, L_KIND, text_of(edge_kind_names[e->kind]));
+	rowset_text(row, L_GRADE, e->certain ? TEXT("physical") : TEXT("temporal"));
+	rowset_text(row, L_REFS, buf_text(&x->refs));
+	return 1;
+}
+
+static int lineage_next(void *state, struct rowset *row, struct err *err)
+{
+	struct life_of *x = state;
+	if (x->worker == UINT32_MAX)
+		return 0;
+	if (x->legs) {
+		int rc = sql_step(x->legs, err);
+		if (rc < 0)
+			return rc;
+		if (rc == 1)
+			return leg_row(x, row, err);
+		sql_end(x->legs);
+		x->legs = NULL;
+	}
+	if (x->touch < x->own->n_touches)
+		return touch_row(x, row, err);
+	for (; x->worker < x->own->n_workers; x->worker++, x->edge = 0) {
+		const struct lineage_worker *w = &x->own->workers[x->worker];
+		while (x->actor && x->edge < w->n_edges) {
+			struct edge *e = &w->edges[x->edge++];
+			if (e->reader == x->actor || e->owner == x->actor)
+				return edge_row(x, w, e, row, err);
+		}
+	}
+	return 0;
+}
+
+const struct rowset_spec lineage_rowset = {
+    .name = "lineage",
+    .columns = lineage_columns,
+    .n_columns = ARRAY_SIZE(lineage_columns),
+    .open = lineage_open,
+    .next = lineage_next,
+    .close = lineage_close,
+};

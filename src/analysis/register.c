@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* register.c - the table-valued functions of analysis.h on a connection
+ *
+ * Lineage and findings are computed when first asked and kept while the case does not change. A cursor holds the
+ * answers it reads, so a computation that becomes old lives until its last reader is done.
+ */
+#include "register.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int stamp_of(struct case_file *c, int64_t ret[4], struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc =
+	    sql_prepare(&s, c,
+			"SELECT (SELECT count(*) FROM event_chunk), (SELECT coalesce(max(chunk), 0) FROM event_chunk), "
+			"(SELECT count(*) FROM leg), (SELECT count(*) FROM response)",
+			err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < 4; i++)
+		ret[i] = sql_get_int(s, i);
+	return 0;
+}
+
+static int load_tenants(struct answers *a, struct case_file *c, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	size_t cap = 0;
+	int rc = sql_prepare(&s, c, "SELECT tenant, name FROM tenant ORDER BY tenant", err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		if (a->n_tenants == cap) {
+			cap = cap ? cap * 2 : 64;
+			struct tenant_name *more = realloc(a->tenants, cap * sizeof(*more));
+			if (!more)
+				return err_nomem(err);
+			a->tenants = more;
+		}
+		struct text name = arena_text(&a->arena, sql_get_text(s, 1));
+		if (!name.ptr)
+			return err_nomem(err);
+		a->tenants[a->n_tenants++] = (struct tenant_name){sql_get_int(s, 0), name};
+	}
+	return rc;
+}
+
+static int begin(struct analysis *a, struct err *err)
+{
+	struct answers *fresh = calloc(1, sizeof(*fresh));
+	if (!fresh)
+		return err_nomem(err);
+	fresh->users = 1;
+	arena_init(&fresh->arena, ARENA_MAX_BYTES);
+	int rc = load_tenants(fresh, a->c, err);
+	if (rc < 0) {
+		answers_drop(fresh);
+		return rc;
+	}
+	a->answers = fresh;
+	return 0;
+}
+
+int analysis_answers(struct analysis *a, enum answers_depth depth, struct answers **ret, struct err *err)
+{
+	int64_t stamp[4];
+	int rc = stamp_of(a->c, stamp, err);
+	if (rc < 0)
+		return rc;
+	if (a->answers && memcmp(stamp, a->stamp, sizeof(stamp)) != 0) {
+		answers_drop(a->answers);
+		a->answers = NULL;
+	}
+	memcpy(a->stamp, stamp, sizeof(stamp));
+	rc = a->answers ? 0 : begin(a, err);
+	if (rc == 0 && depth >= ANSWERS_LINEAGE && !a->answers->lineage)
+		rc = lineage_run(&a->answers->lineage, a->c, 0, err);
+	if (rc == 0 && depth >= ANSWERS_FINDINGS && !a->answers->findings)
+		rc = findings_run(&a->answers->findings, a->c, &a->params, a->answers->lineage, err);
+	if (rc < 0)
+		return rc;
+	a->answers->users++;
+	*ret = a->answers;
+	return 0;
+}
+
+void answers_drop(struct answers *a)
+{
+	if (!a || --a->users > 0)
+		return;
+	findings_free(a->findings);
+	lineage_free(a->lineage);
+	free(a->tenants);
+	arena_done(&a->arena);
+	free(a);
+}
+
+static int tenant_cmp(const void *a, const void *b)
+{
+	const struct tenant_name *x = a, *y = b;
+	return (x->tenant > y->tenant) - (x->tenant < y->tenant);
+}
+
+struct text answers_tenant(const struct answers *a, int64_t tenant)
+{
+	struct tenant_name key = {.tenant = tenant};
+	const struct tenant_name *it =
+	    tenant && a->n_tenants ? bsearch(&key, a->tenants, a->n_tenants, sizeof(key), tenant_cmp) : NULL;
+	return it ? it->name : (struct text){NULL, 0};
+}
+
+/* ---- lists of refs ---- */
+static int put_item(struct buf *b, struct text quoted, struct err *err)
+{
+	for (size_t at = 0; at + quoted.len <= b->len; at++) /* lists are short */
+		if (!memcmp(b->ptr + at, quoted.ptr, quoted.len))
+			return 0;
+	int rc = b->len && b->ptr[b->len - 1] != '[' ? buf_add_char(b, ',', err) : 0;
+	return rc == 0 ? buf_add_text(b, quoted, err) : rc;
+}
+
+int refs_put(struct buf *b, int64_t source, uint64_t off, uint64_t len, struct err *err)
+{
+	char tmp[64], quoted[72];
+	if (!len)
+		return 0;
+	ref_format((struct ref){source, off, len}, tmp, sizeof(tmp));
+	size_t n = strlen(tmp);
+	quoted[0] = quoted[n + 1] = '"';
+	memcpy(quoted + 1, tmp, n);
+	return put_item(b, (struct text){quoted, n + 2}, err);
+}
+
+int refs_put_all(struct buf *b, struct text json, struct err *err)
+{
+	for (size_t at = 0; at < json.len;) {
+		size_t open = text_find_char(json, '"', at);
+		size_t close = open == SIZE_MAX ? SIZE_MAX : text_find_char(json, '"', open + 1);
+		if (close == SIZE_MAX)
+			break;
+		int rc = put_item(b, text_sub(json, open, close + 1 - open), err);
+		if (rc < 0)
+			return rc;
+		at = close + 1;
+	}
+	return 0;
+}
+
+/* ---- registration ---- */
+static void analysis_drop(void *ctx)
+{
+	struct analysis *a = ctx;
+	if (--a->users > 0)
+		return;
+	answers_drop(a->answers);
+	free(a);
+}
+
+int analysis_register(struct case_file *c, const struct analysis_params *params, struct err *err)
+{
+	static const struct rowset_spec *const functions[] = {&exposures_rowset, &lineage_rowset, &findings_rowset,
+							      &exposed_rowset};
+	struct analysis *a = calloc(1, sizeof(*a));
+	if (!a)
+		return err_nomem(err);
+	a->c = c;
+	if (params)
+		a->params = *params;
+	a->users = 1; /* ours, until all are registered */
+	int rc = 0;
+	if (a->params.policy) {
+		err_set(err, ERR_USAGE, "this version judges by its built-in hypothesis only");
+		rc = err_hint(err, "leave --policy away");
+	}
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(functions); i++) {
+		struct rowset_spec spec = *functions[i];
+		spec.done = analysis_drop;
+		a->users++;
+		rc = rowset_register(c, &spec, a, err);
+	}
+	analysis_drop(a);
+	return rc;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* register.h - what the table-valued functions share: one computation a connection, kept while somebody reads it */
+#pragma once
+
+#include "findings.h"
+#include "pagetrail/evidence.h"
+
+struct answers { /* computed together, shared by cursors */
+	unsigned users;
+	struct lineage *lineage;     /* NULL until asked for */
+	struct findings *findings;   /* likewise */
+	struct tenant_name *tenants; /* by tenant */
+	size_t n_tenants;
+	struct arena arena;
+};
+struct tenant_name {
+	int64_t tenant;
+	struct text name;
+};
+
+struct analysis { /* one a connection */
+	struct case_file *c;
+	struct analysis_params params;
+	unsigned users; /* functions registered with it */
+	struct answers *answers;
+	int64_t stamp[4]; /* what the case held when they were computed */
+};
+
+/* The answers for the case as it is now; give back with answers_drop(). */
+enum answers_depth { ANSWERS_NAMES, ANSWERS_LINEAGE, ANSWERS_FINDINGS };
+int analysis_answers(struct analysis *a, enum answers_depth depth, struct answers **ret, struct err *err) MUST_CHECK;
+void answers_drop(struct answers *a);                                /* accepts NULL */
+struct text answers_tenant(const struct answers *a, int64_t tenant); /* {NULL,0}: unknown */
+
+extern const struct rowset_spec exposures_rowset, lineage_rowset, findings_rowset, exposed_rowset;
+
+/* Appends a ref as a JSON string to a list that was begun with '['; nothing for a mark without a record, and none
+ * twice. */
+int refs_put(struct buf *b, int64_t source, uint64_t off, uint64_t len, struct err *err) MUST_CHECK;
+/* Appends the items of a JSON list of strings that holds no blanks or escapes: refs as the tables hold them. */
+int refs_put_all(struct buf *b, struct text json, struct err *err) MUST_CHECK;
