@@ -656,15 +656,29 @@ static size_t sglang_engine_split(struct parse *p, struct text line)
 
 /* --- bids --- */
 
-/* {"asctime": "…", "message": "Decode batch, #…"}: looked at without parsing */
+/* {"asctime": "…", "message": "Decode batch, #…"}: looked at without parsing, and only at the top level, because
+ * other formats hold the engine's words deeper down. */
 static bool json_is_own(struct text t)
 {
-	size_t at = text_find(text_sub(t, 0, 512), "\"message\":", 0);
+	unsigned depth = 0;
+	bool torn = false;
 
-	if (at == SIZE_MAX)
-		return false;
-	t = skip_blanks(text_from(t, at + sizeof("\"message\":") - 1));
-	return t.len > 1 && t.ptr[0] == '"' && is_own(text_from(t, 1));
+	t = text_sub(t, 0, 1024);
+	for (size_t at = 0; at < t.len; at++) {
+		size_t end;
+
+		depth += t.ptr[at] == '{' || t.ptr[at] == '[';
+		depth -= depth > 0 && (t.ptr[at] == '}' || t.ptr[at] == ']');
+		if (t.ptr[at] != '"')
+			continue;
+		end = py_string_end(t, at, &torn);
+		if (depth == 1 && text_starts(text_from(t, at), "\"message\":")) {
+			t = skip_blanks(text_from(t, at + sizeof("\"message\":") - 1));
+			return t.len > 1 && t.ptr[0] == '"' && is_own(text_from(t, 1));
+		}
+		at = end - 1;
+	}
+	return false;
 }
 
 static enum bid sglang_engine_bid(struct parse *p, struct text record)
