@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_gap.c - what a case does not hold */
+#include "resolve_fixture.h"
+
+#define GAPS                                                     \
+	"SELECT kind, w.name, " SECONDS("from_ns") ", " SECONDS( \
+	    "to_ns") ", missing, json_array_length(refs) FROM gap LEFT JOIN worker w USING(worker) ORDER BY gap"
+
+static void page(int64_t s, double at, int seq, const char *op)
+{
+	char line[96];
+	snprintf(line, sizeof(line), "op=%s worker=w seq=%d rid=%s", op, seq, strcmp(op, "boot") ? "r" : "");
+	put(s, EVENT_PAGE, at, line);
+}
+
+static void test_no_hole(void **state)
+{
+	(void)state;
+	int64_t s = source("a.jsonl", NULL, NULL);
+	page(s, 0, 0, "boot");
+	page(s, 1, 1, "alloc");
+	page(s, 1, 2, "write");
+	page(s, 2, 3, "free");
+	page(s, 10, 0, "boot");
+	page(s, 11, 1, "alloc");
+	resolve();
+	assert_string_equal(rows(GAPS), "");
+}
+
+/* Rotated parts, read in the wrong order, overlapping by two records. */
+static void test_parts(void **state)
+{
+	(void)state;
+	int64_t late = source("a.jsonl", NULL, NULL), early = source("b.jsonl", NULL, NULL);
+	for (int i = 4; i < 9; i++)
+		page(late, i, i, "alloc");
+	page(early, 0, 0, "boot");
+	for (int i = 1; i < 6; i++)
+		page(early, i, i, "alloc");
+	page(late, 20, 12, "free");
+	resolve();
+	assert_string_equal(rows(GAPS), "sequence|w|8|20|3|2;");
+}
+
+static void test_begins_in_the_middle(void **state)
+{
+	(void)state;
+	int64_t s = source("a.jsonl", NULL, NULL);
+	page(s, 5, 500, "alloc");
+	page(s, 6, 501, "free");
+	resolve();
+	assert_string_equal(rows(GAPS), "sequence|w|-|5|500|1;");
+}
+
+/* Records that several writers put down out of order are all there. */
+static void test_disorder(void **state)
+{
+	(void)state;
+	static const int seq[] = {0, 2, 1, 4, 3, 6, 5};
+	int64_t s = source("a.jsonl", NULL, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(seq); i++)
+		page(s, (double)i, seq[i], i ? "alloc" : "boot");
+	resolve();
+	assert_string_equal(rows(GAPS), "");
+}
+
+static void test_sources(void **state)
+{
+	(void)state;
+	int64_t bad = source("bad.log", "w", "status = 'failed', reason = 'cut short', format = NULL");
+	int64_t odd = source("odd.bin", NULL, "status = 'unrecognised', format = NULL");
+	int64_t s = source("w.log", "w", "first_ns = 1788000001000000000, last_ns = 1788000009000000000, unparsed = 5");
+	(void)bad;
+	(void)odd;
+	put(s, EVENT_LEG, 1, "what=finished rid=a role=decode");
+	run("INSERT INTO reject VALUES(3, 500, 40, 2, 'no_pattern'), (3, 700, 40, 2, 'no_pattern'), (3, 900, 10, 1, "
+	    "'torn')");
+	resolve();
+	assert_string_equal(rows(GAPS),
+			    "failed_source|w|-|-|-|0;unrecognised|-|-|-|-|0;torn|w|1|9|1|1;unparsed|w|1|9|4|2;");
+	assert_string_equal(rows("SELECT refs FROM gap WHERE kind = 'unparsed'"), "[\"S3@500+40\",\"S3@700+40\"];");
+	assert_string_equal(rows("SELECT effect LIKE '%cut short%' FROM gap WHERE kind = 'failed_source'"), "1;");
+}
+
+static void test_anonymous_access(void **state)
+{
+	(void)state;
+	int64_t g = source("nginx.log", NULL, NULL), e = source("engine.log", "w", NULL);
+	put(g, EVENT_GATEWAY, 1, "what=access status=200 bytes_sent=5");
+	put(g, EVENT_GATEWAY, 2, "what=access status=200 bytes_sent=5 tenant=tenant-a prompt_tokens=700000");
+	put(e, EVENT_GATEWAY, 1, "what=access status=200");
+	put(e, EVENT_LEG, 1, "what=finished rid=a role=prefill");
+	resolve();
+	assert_string_equal(rows(GAPS), "unattached|-|-|-|1|1;");
+	assert_string_equal(rows("SELECT name, prompt_tokens, delivered FROM response JOIN request USING(request)"),
+			    "unnamed|700000|yes;");
+}
+
+int main(void)
+{
+#define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
+	const struct CMUnitTest tests[] = {
+	    CASE(test_no_hole),  CASE(test_parts),   CASE(test_begins_in_the_middle),
+	    CASE(test_disorder), CASE(test_sources), CASE(test_anonymous_access),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
