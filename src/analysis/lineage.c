@@ -443,7 +443,7 @@ static int collect(struct run *r, uint32_t worker, struct records *all, struct e
 				struct record rec;
 				rc = record_of(r, src, b, row, &rec, err);
 				if (rc == 0 && rec.worker == worker)
-					rc = records_add(all, &rec, err);
+					rc = order_add(all, &rec, err);
 				if (rc < 0)
 					return rc;
 			}
@@ -478,8 +478,8 @@ static int sort_again(struct run *r, uint32_t worker, struct err *err)
 	forget(r, worker);
 	int rc = collect(r, worker, &all, err);
 	if (rc == 0)
-		rc = records_feed(&all, r, &r->l->duplicates, err);
-	records_done(&all);
+		rc = order_feed(&all, r, &r->l->duplicates, err);
+	order_done(&all);
 	return rc;
 }
 

@@ -13,7 +13,7 @@
 /* How far before a boot's first record one may still arrive late (log writers race). */
 enum { RACE_MAX = 256 };
 
-int records_add(struct records *s, const struct record *rec, struct err *err)
+int order_add(struct records *s, const struct record *rec, struct err *err)
 {
 	if (s->n == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 1024;
@@ -43,7 +43,7 @@ int records_add(struct records *s, const struct record *rec, struct err *err)
 	return 0;
 }
 
-void records_done(struct records *s)
+void order_done(struct records *s)
 {
 	free(s->all);
 	free(s->runs);
@@ -135,7 +135,7 @@ static int boot_end(const struct records *s, size_t from, size_t *ret, struct er
 	return rc;
 }
 
-int records_feed(struct records *s, struct run *r, uint64_t *duplicates, struct err *err)
+int order_feed(struct records *s, struct run *r, uint64_t *duplicates, struct err *err)
 {
 	if (!s->n)
 		return 0;

@@ -55,7 +55,7 @@ struct records { /* all records of one worker */
 	size_t n_runs, cap_runs;
 };
 
-int records_add(struct records *s, const struct record *rec, struct err *err) MUST_CHECK;
+int order_add(struct records *s, const struct record *rec, struct err *err) MUST_CHECK;
 /* Sorts, drops records that say the same, and feeds the rest. */
-int records_feed(struct records *s, struct run *r, uint64_t *duplicates, struct err *err) MUST_CHECK;
-void records_done(struct records *s);
+int order_feed(struct records *s, struct run *r, uint64_t *duplicates, struct err *err) MUST_CHECK;
+void order_done(struct records *s);

@@ -42,6 +42,7 @@ struct rows {
 	size_t n_cells, cap_cells;
 	unsigned width[ROWS_COLUMNS_MAX];
 	bool started;
+	int rc;                              /* of the parts that cannot report: said by rows_close() */
 	size_t cell_start[ROWS_COLUMNS_MAX]; /* of the row being built, in `row` */
 	size_t cell_end[ROWS_COLUMNS_MAX];
 };
@@ -138,12 +139,19 @@ void rows_drop(struct rows *r)
 	free(r);
 }
 
+static void keep(struct rows *r, int rc)
+{
+	if (rc && !r->rc)
+		r->rc = rc;
+}
+
 void rows_param(struct rows *r, struct text name, struct text value)
 {
-	if (r->params.len && buf_add_char(&r->params, ',', NULL))
-		return;
-	if (!buf_json_string(&r->params, name, NULL) && !buf_add_char(&r->params, ':', NULL))
-		(void)buf_json_string(&r->params, value, NULL);
+	if (r->params.len)
+		keep(r, buf_add_char(&r->params, ',', NULL));
+	keep(r, buf_json_string(&r->params, name, NULL));
+	keep(r, buf_add_char(&r->params, ':', NULL));
+	keep(r, buf_json_string(&r->params, value, NULL));
 }
 
 void rows_as_of(struct rows *r, int64_t ns)
@@ -153,17 +161,20 @@ void rows_as_of(struct rows *r, int64_t ns)
 
 void rows_extra(struct rows *r, const char *name, struct text json)
 {
-	if (r->n_extras < EXTRAS_MAX)
-		r->extras[r->n_extras++] = (struct extra){name, strndup(json.ptr, json.len)};
+	char *copy = r->n_extras < EXTRAS_MAX ? strndup(json.ptr, json.len) : NULL;
+	if (copy)
+		r->extras[r->n_extras++] = (struct extra){name, copy};
+	else
+		keep(r, ERR_NOMEM);
 }
 
 void rows_note(struct rows *r, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	if (!buf_vprintf(&r->note, NULL, fmt, ap))
-		(void)buf_add_char(&r->note, '\n', NULL);
+	keep(r, buf_vprintf(&r->note, NULL, fmt, ap));
 	va_end(ap);
+	keep(r, buf_add_char(&r->note, '\n', NULL));
 }
 
 /* --- cells --- */
@@ -483,7 +494,11 @@ static int close_json(struct rows *r, struct err *err)
 
 int rows_close(struct rows *r, int64_t *ret_count, struct err *err)
 {
-	int rc = 0;
+	int rc = r->rc ? err_set(err, r->rc, "the rows cannot be written: out of memory") : 0;
+	if (rc) {
+		rows_drop(r);
+		return rc;
+	}
 	switch (r->format) {
 	case ROWS_JSON: rc = close_json(r, err); break;
 	case ROWS_JSONL: break;
