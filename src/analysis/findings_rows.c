@@ -47,7 +47,9 @@ enum findings_column {
 	F_X,
 	F_BASIS,
 	F_REQUEST_ID,
-	F_RESPONSE_ID
+	F_RESPONSE_ID,
+	F_PREFILL_LEG,
+	F_DECODE_LEG
 };
 static const struct rowset_column findings_columns[] = {
     {"request", "TEXT", false},
@@ -88,6 +90,8 @@ static const struct rowset_column findings_columns[] = {
     {"delivered_basis", "TEXT", false},
     {"request_id", "INTEGER", false},
     {"response_id", "INTEGER", false},
+    {"prefill_leg", "INTEGER", false},
+    {"decode_leg", "INTEGER", false},
 };
 /* A row names so many records at most: what it rests on, not everything that was said. */
 enum { REFS_BYTES = 1536 };
@@ -304,6 +308,10 @@ static void put_numbers(struct rowset *row, const struct findings *all, const st
 	rowset_text(row, F_X, text_of(tri_name(f->p.x)));
 	rowset_int(row, F_REQUEST_ID, f->request);
 	rowset_int(row, F_RESPONSE_ID, f->response);
+	if (f->prefill_leg)
+		rowset_int(row, F_PREFILL_LEG, f->prefill_leg);
+	if (f->decode_leg)
+		rowset_int(row, F_DECODE_LEG, f->decode_leg);
 }
 
 static int findings_next(void *state, struct rowset *row, struct err *err)

@@ -1,0 +1,16 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- gaps: what the logs do not say
+-- question: Where are holes, records not understood, sources not read, clocks in conflict?
+-- column: kind text -  what sort of gap
+-- column: source integer -  source
+-- column: worker text -  worker
+-- column: from time ns  begins
+-- column: to time ns  ends
+-- column: missing integer records  how many, if known
+-- column: effect text -  what this takes away
+-- column: refs json -  records that this rests on
+-- order:  from, kind, source, worker, to
+-- empty:  no gap was found in what was ingested; logs that nobody collected are not seen here
+SELECT g.kind, g.source, w.name AS worker, g.from_ns AS "from", g.to_ns AS "to", g.missing, g.effect, g.refs
+FROM gap g LEFT JOIN worker w USING(worker)
+ORDER BY g.from_ns, g.kind, g.source, w.name, g.to_ns, g.gap
