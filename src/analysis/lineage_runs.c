@@ -49,7 +49,7 @@ int runset_add(struct runset *s, uint32_t first, uint32_t count, struct err *err
 	if (s->n == s->cap) {
 		if (s->n > 16 && s->n >= 2 * s->tidy)
 			runset_tidy(s);
-		if (s->n * 2 > s->cap) {
+		if (!s->cap || s->n * 2 > s->cap) {
 			uint32_t cap = s->cap ? s->cap * 2 : 4;
 			struct page_run *runs = realloc(s->runs, cap * sizeof(*runs));
 			if (!runs)
