@@ -3,7 +3,7 @@
  *
  * Page reads are noted while the model runs and summed up per (worker, reader, owner, kind) when the reader's request
  * ends: distinct pages, as the tool counts them. Classes follow from the facts of the model and from which workers keep
- * a page log.
+ * a page log. No line of the file is a JSON object by itself: nobody shall take it for a log.
  */
 #include "model.h"
 
@@ -129,7 +129,7 @@ static void put_response(struct out *o, const struct request *r)
 	char name[16], at[32];
 
 	us_iso_ms(r->start_us, at);
-	put(o, "{\"request\":\"%s\",\"room\":", r->id);
+	put(o, "{\n\"request\":\"%s\",\"room\":", r->id);
 	if (a && a->room)
 		put(o, "\"%llu\"", (unsigned long long)a->room);
 	else
@@ -179,7 +179,7 @@ static void put_boots(struct out *o)
 		us_iso_ms(b->started_us, at);
 		us_iso_ms(b->ended_us, end);
 		put(o,
-		    "%s\n{\"worker\":\"%s\",\"host\":\"%s\",\"port\":%d,\"role\":\"%s\",\"model\":\"%s\",\"started_"
+		    "%s{\n\"worker\":\"%s\",\"host\":\"%s\",\"port\":%d,\"role\":\"%s\",\"model\":\"%s\",\"started_"
 		    "at\":\"%s\"",
 		    i ? "," : "", k->name, k->host, k->port, (const char *[]){"prefill", "decode", "unified"}[k->role],
 		    model_served(k->model), at);
@@ -205,7 +205,7 @@ static void put_exposures(struct out *o)
 
 		if (!m->worker[e->worker].page_log)
 			continue;
-		put(o, "%s\n{\"worker\":\"%s\",\"reader\":\"%s\",\"reader_tenant\":\"%s\",\"owner\":", first ? "" : ",",
+		put(o, "%s{\n\"worker\":\"%s\",\"reader\":\"%s\",\"reader_tenant\":\"%s\",\"owner\":", first ? "" : ",",
 		    m->worker[e->worker].name, m->requests[e->reader].id,
 		    tenant_name(m->requests[e->reader].tenant, name));
 		first = false;
@@ -242,7 +242,7 @@ void truth_write(struct model *m, const char *path)
 	for (uint32_t i = 0; i < m->n_requests; i++) {
 		if (!interesting(m, &m->requests[i]))
 			continue;
-		put(&o, "%s\n", first ? "" : ",");
+		put(&o, "%s", first ? "" : ",");
 		put_response(&o, &m->requests[i]);
 		first = false;
 	}
