@@ -83,12 +83,11 @@ static int resolve_clear(struct case_file *c, struct err *err)
 /* Indexes come after the rows: filling a table with live ones takes several times as long. */
 static int resolve_index(struct case_file *c, struct err *err)
 {
-	return sql_exec(
-	    c,
-	    "CREATE INDEX alias_by_value ON alias(value); CREATE INDEX alias_by_request ON alias(request); "
-	    "CREATE INDEX leg_by_request ON leg(request); CREATE INDEX leg_by_worker ON leg(worker, started_ns); "
-	    "CREATE INDEX response_by_request ON response(request);",
-	    err);
+	return sql_exec(c,
+			"CREATE INDEX alias_by_value ON alias(value); CREATE INDEX alias_by_request ON alias(request); "
+			"CREATE INDEX leg_by_request ON leg(request); "
+			"CREATE INDEX response_by_request ON response(request);",
+			err);
 }
 
 static int resolve_events(struct resolve *r, struct err *err)
@@ -187,7 +186,11 @@ int resolve_case(struct case_file *c, struct err *err)
 		res = resolve_events(&r, err);
 	if (!res)
 		res = resolve_rows(&r, err);
+	char unlisted[32];
+	(void)snprintf(unlisted, sizeof(unlisted), "%u", r.unlisted);
 	resolve_close(&r);
+	if (!res)
+		res = case_info_set(c, "page_rids_unlisted", text_of(unlisted), err);
 	if (!res)
 		res = derived_from(c, state, err);
 	return res ? res : case_info_set(c, "derived_from", text_of(state), err);

@@ -14,13 +14,18 @@
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 
-#define UNKNOWN   INT64_MIN
-#define NO_INDEX  UINT32_MAX
-#define REFS_MAX  16
+#define UNKNOWN           INT64_MIN
+#define NO_INDEX          UINT32_MAX
+#define REFS_MAX          16
 /* How far sources of one worker may disagree and still speak of one execution. */
-#define SKEW_NS   (120 * NS_PER_S)
+#define SKEW_NS           (120 * NS_PER_S)
 /* A client can send any number of requests under one id: only the newest of a chain are compared. */
-#define CHAIN_MAX 64
+#define CHAIN_MAX         64
+/* A rid that only a page log knows is a request of its own, so that a case with nothing else can be asked about it; but
+ * a page log may hold millions, and rows for them would take more room than all its evidence. Beyond this many, none of
+ * them gets rows: lineage goes on naming them by their rid, and case_info says how many there are (page_rids_unlisted).
+ */
+#define PAGE_REQUESTS_MAX 16384
 
 enum role { ROLE_UNKNOWN, ROLE_PREFILL, ROLE_DECODE, ROLE_UNIFIED };
 const char *role_name(enum role r); /* NULL for unknown */
@@ -50,13 +55,14 @@ struct name {
 	uint32_t lives;     /* gateway lifetimes by their key */
 	uint32_t rid_execs; /* page-log executions by rid */
 	uint32_t uses;      /* requests that carry it as their name */
+	bool gateway;       /* a gateway named it: id, answer id or room */
 	uint32_t worker;    /* index + 1 */
 	uint32_t alias;     /* name of the worker that this name of a worker stands for */
 };
 struct names {
 	struct arena arena;
 	struct shelf entries;
-	uint32_t *slots;
+	uint64_t *slots; /* hash tag and id */
 	uint32_t cap;
 };
 int names_init(struct names *n, struct err *err) MUST_CHECK;
@@ -230,7 +236,7 @@ struct exec {                             /* one rid in a page log */
 	uint32_t worker, rid, room, next; /* chain; index + 1 */
 	int64_t first, last;
 	struct ref_node ref;
-	bool recv, send, freed;
+	bool recv, send, freed, known;
 };
 
 struct gap {
@@ -277,9 +283,11 @@ struct resolve {
 	uint32_t *span_open; /* by worker index + 1 */
 	uint32_t n_span_open;
 	bool spans_full;
+	uint32_t unlisted;                 /* rids that are known to page logs alone and got no rows */
 	uint32_t *parent;                  /* union-find over legs, then lives */
 	uint32_t *root_tenant, *root_life; /* by root: tenant, a lifetime + 1 */
 	uint32_t *leg_order, *life_order, *request_order, *worker_order;
+	struct memo *memo;             /* only during page_scan() */
 	struct clock_pass *clock_pass; /* only during clock_fit_all() */
 };
 
@@ -339,6 +347,15 @@ int refs_add_all(struct resolve *r, struct refs *to, const struct refs *from, st
 int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out, struct err *err) MUST_CHECK;
 int gap_add(struct resolve *r, const struct gap *g, struct err *err) MUST_CHECK;
 struct text arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3); /* NULL ptr: out of memory */
+
+/* Texts of one batch that stand in its dictionary once are interned once: by address, within the batch. */
+enum { MEMO_SLOTS = 4096 };
+struct memo {
+	struct {
+		const char *ptr;
+		uint32_t len, id;
+	} slots[MEMO_SLOTS];
+};
 
 /* Calls row() for every event of a kind, sources in canonical order. */
 typedef int (*row_fn)(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err);

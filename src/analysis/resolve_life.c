@@ -82,6 +82,14 @@ static int gseen_read(struct resolve *r, uint32_t source, const struct event_bat
 		res = names_id(&r->names, row_text(b, row, names[i].col), names[i].to, err);
 	if (g->room && text_is(names_text(&r->names, g->room), "0"))
 		g->room = 0;
+	name_at(&r->names, g->room)->gateway = true;
+	for (int i = 0; i < 2 && !res; i++) {
+		uint32_t id = i ? g->gateway_id : g->response_id;
+		if (id && !(id = norm_rid(r, id, err)))
+			res = err_nomem(err);
+		name_at(&r->names, id)->gateway = id != 0;
+	}
+	name_at(&r->names, 0)->gateway = false;
 	g->key = g->gateway_id ? g->gateway_id : g->response_id ? g->response_id : g->room ? g->room : g->trace_id;
 	return res;
 }
@@ -290,7 +298,8 @@ static int life_row(struct resolve *r, uint32_t source, const struct event_batch
 		return res;
 	if (!g.key && (!is_final(&g) || (!g.tenant && g.input == UNKNOWN))) {
 		/* a line that names nobody says nothing about anybody */
-		if (!(r->sources[source].kinds & 1u << EVENT_LEG)) {
+		const uint32_t engine = 1u << EVENT_BOOT | 1u << EVENT_LEG | 1u << EVENT_LOAD;
+		if (!(r->sources[source].kinds & engine)) { /* an engine's access lines repeat what its gateway says */
 			r->sources[source].anonymous++;
 			return refs_add(r, &r->sources[source].anonymous_refs, g.ref, err);
 		}

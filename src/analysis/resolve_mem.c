@@ -70,30 +70,39 @@ struct text names_text(const struct names *n, uint32_t id)
 	return (struct text){e->ptr, e->len};
 }
 
-static uint32_t *names_slot(const struct names *n, struct text t)
+/* A slot holds the upper half of the hash beside the id: most strangers are turned away without looking at their text.
+ */
+static uint64_t *names_slot(const struct names *n, struct text t, uint64_t *ret_tag)
 {
-	uint32_t at = (uint32_t)text_hash(t) & (n->cap - 1);
-	while (n->slots[at] && !text_eq(names_text(n, n->slots[at]), t))
-		at = (at + 1) & (n->cap - 1);
+	uint64_t hash = text_hash(t), tag = hash & UINT64_C(0xffffffff00000000);
+	uint32_t at = (uint32_t)hash & (n->cap - 1);
+	for (; n->slots[at]; at = (at + 1) & (n->cap - 1))
+		if ((n->slots[at] & UINT64_C(0xffffffff00000000)) == tag &&
+		    text_eq(names_text(n, (uint32_t)n->slots[at]), t))
+			break;
+	*ret_tag = tag;
 	return &n->slots[at];
 }
 
 uint32_t names_find(const struct names *n, struct text t)
 {
-	return t.len ? *names_slot(n, t) : 0;
+	uint64_t tag;
+	return t.len ? (uint32_t)*names_slot(n, t, &tag) : 0;
 }
 
 static int names_grow(struct names *n, struct err *err)
 {
 	uint32_t cap = n->cap * 2;
-	uint32_t *slots = cap > n->cap ? calloc(cap, sizeof(*slots)) : NULL;
+	uint64_t *slots = cap > n->cap ? calloc(cap, sizeof(*slots)) : NULL;
 	if (!slots)
 		return err_nomem(err);
 	free(n->slots);
 	n->slots = slots;
 	n->cap = cap;
-	for (uint32_t id = 1; id < n->entries.n; id++)
-		*names_slot(n, names_text(n, id)) = id;
+	for (uint32_t id = 1; id < n->entries.n; id++) {
+		uint64_t tag, *slot = names_slot(n, names_text(n, id), &tag);
+		*slot = tag | id;
+	}
 	return 0;
 }
 
@@ -102,9 +111,9 @@ int names_id(struct names *n, struct text t, uint32_t *ret, struct err *err)
 	*ret = 0;
 	if (!t.len)
 		return 0;
-	uint32_t *slot = names_slot(n, t);
+	uint64_t tag, *slot = names_slot(n, t, &tag);
 	if (*slot) {
-		*ret = *slot;
+		*ret = (uint32_t)*slot;
 		return 0;
 	}
 	struct text kept = arena_text(&n->arena, text_sub(t, 0, UINT32_MAX));
@@ -114,7 +123,7 @@ int names_id(struct names *n, struct text t, uint32_t *ret, struct err *err)
 		return err_nomem(err);
 	e->ptr = kept.ptr;
 	e->len = (uint32_t)kept.len;
-	*slot = id;
+	*slot = tag | id;
 	*ret = id;
 	if (n->entries.n > n->cap / 2)
 		return names_grow(n, err);

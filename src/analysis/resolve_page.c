@@ -44,17 +44,47 @@ static int span_extend(struct resolve *r, uint32_t worker, int64_t seq, int64_t 
 	return 0;
 }
 
-static int exec_touch(struct resolve *r, uint32_t worker, struct text rid, struct text room, struct text op, int64_t at,
+static int memo_id(struct resolve *r, struct text t, uint32_t *ret, struct err *err)
+{
+	size_t at = ((uintptr_t)t.ptr >> 2 ^ (uintptr_t)t.ptr >> 14) % MEMO_SLOTS;
+	*ret = 0;
+	if (!t.len)
+		return 0;
+	if (r->memo->slots[at].ptr == t.ptr && r->memo->slots[at].len == t.len) {
+		*ret = r->memo->slots[at].id;
+		return 0;
+	}
+	int res = names_id(&r->names, t, ret, err);
+	r->memo->slots[at].ptr = t.ptr;
+	r->memo->slots[at].len = (uint32_t)t.len;
+	r->memo->slots[at].id = *ret;
+	return res;
+}
+
+struct page_op {
+	bool boot, alloc, recv, send, freed;
+};
+
+static struct page_op page_op(struct text op)
+{
+	char c = op.len ? op.ptr[0] : 0;
+	return (struct page_op){
+	    .boot = c == 'b' && text_is(op, "boot"),
+	    .alloc = c == 'a' && text_is(op, "alloc"),
+	    .recv = c == 'r' && text_is(op, "recv"),
+	    .send = c == 's' && text_is(op, "send"),
+	    .freed = c == 'f' && text_is(op, "free"),
+	};
+}
+
+static int exec_touch(struct resolve *r, uint32_t worker, uint32_t rid, struct text room, struct page_op op, int64_t at,
 		      struct ref_node ref, struct err *err)
 {
-	uint32_t rid_id, room_id = 0;
-	int res = names_id(&r->names, rid, &rid_id, err);
-	if (!res && room.len && !text_is(room, "0"))
-		res = names_id(&r->names, room, &room_id, err);
-	if (res || !rid_id)
+	uint32_t room_id = 0;
+	int res = text_is(room, "0") ? 0 : memo_id(r, room, &room_id, err);
+	if (res)
 		return res;
-	bool alloc = text_is(op, "alloc");
-	struct name *e = name_at(&r->names, rid_id);
+	struct name *e = name_at(&r->names, rid);
 	struct exec *x = NULL;
 	unsigned steps = 0;
 	for (uint32_t i = e->rid_execs; i && !x && steps++ < CHAIN_MAX;) {
@@ -62,7 +92,7 @@ static int exec_touch(struct resolve *r, uint32_t worker, struct text rid, struc
 		i = c->next;
 		if (c->worker != worker || (room_id && c->room && c->room != room_id))
 			continue;
-		if (alloc && c->freed && at != UNKNOWN && c->last != UNKNOWN && at > c->last + REUSE_NS)
+		if (op.alloc && c->freed && at != UNKNOWN && c->last != UNKNOWN && at > c->last + REUSE_NS)
 			continue;
 		/* a file that is read later may hold the earlier part */
 		if (interval_gap(c->first, c->last, at, at) > 24 * 3600 * NS_PER_S)
@@ -73,21 +103,17 @@ static int exec_touch(struct resolve *r, uint32_t worker, struct text rid, struc
 		x = shelf_add(&r->execs);
 		if (!x)
 			return err_nomem(err);
-		*x = (struct exec){.worker = worker,
-				   .rid = rid_id,
-				   .next = e->rid_execs,
-				   .first = UNKNOWN,
-				   .last = UNKNOWN,
-				   .ref = ref};
+		*x = (struct exec){
+		    .worker = worker, .rid = rid, .next = e->rid_execs, .first = UNKNOWN, .last = UNKNOWN, .ref = ref};
 		e->rid_execs = r->execs.n;
 	}
 	if (room_id && !x->room)
 		x->room = room_id;
 	x->first = earlier(x->first, at);
 	x->last = later(x->last, at);
-	x->recv |= text_is(op, "recv");
-	x->send |= text_is(op, "send");
-	x->freed = text_is(op, "free") || (x->freed && !alloc);
+	x->recv |= op.recv;
+	x->send |= op.send;
+	x->freed = op.freed || (x->freed && !op.alloc);
 	return 0;
 }
 
@@ -111,26 +137,30 @@ static int page_boot(struct resolve *r, uint32_t worker, int64_t at, int64_t pag
 
 static int page_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
 {
-	uint32_t worker;
+	uint32_t worker, rid;
 	int res = worker_of_row(r, source, b, row, &worker, err);
 	if (res)
 		return res;
-	struct text op = row_text(b, row, PAGE_OP), rid = row_text(b, row, PAGE_RID);
+	if (!row) /* the addresses of the batch before mean nothing now */
+		memset(r->memo, 0, sizeof(*r->memo));
+	struct page_op op = page_op(row_text(b, row, PAGE_OP));
 	struct text pool = row_text(b, row, PAGE_POOL);
+	struct worker *w = worker_at(r, worker);
 	int64_t at = row_time(&r->sources[source], b, row), seq = row_int(b, row, PAGE_SEQ);
 	struct ref_node ref = row_ref(source, b, row);
-	bool boot = text_is(op, "boot");
-	worker_at(r, worker)->page_log = true;
+	w->page_log = true;
 	worker_seen(r, worker, at, at, &ref);
-	if (text_is(op, "recv"))
-		worker_at(r, worker)->saw_role[ROLE_DECODE] = true;
-	else if (text_is(op, "send"))
-		worker_at(r, worker)->saw_role[ROLE_PREFILL] = true;
-	if (boot && (!pool.len || text_is(pool, "kv")))
+	if (op.recv)
+		w->saw_role[ROLE_DECODE] = true;
+	else if (op.send)
+		w->saw_role[ROLE_PREFILL] = true;
+	if (op.boot && (!pool.len || text_is(pool, "kv")))
 		res = page_boot(r, worker, at, row_int(b, row, PAGE_SIZE), row_int(b, row, PAGE_POOL_PAGES), ref, err);
 	if (!res && seq != UNKNOWN && seq < INT64_MAX && seq > -INT64_MAX)
-		res = span_extend(r, worker, seq, at, boot, ref, err);
-	if (!res && rid.len)
+		res = span_extend(r, worker, seq, at, op.boot, ref, err);
+	if (!res)
+		res = memo_id(r, row_text(b, row, PAGE_RID), &rid, err);
+	if (!res && rid)
 		res = exec_touch(r, worker, rid, row_text(b, row, PAGE_ROOM), op, at, ref, err);
 	return res;
 }
@@ -139,7 +169,11 @@ int page_scan(struct resolve *r, struct err *err)
 {
 	uint32_t mask = 1u << PAGE_OP | 1u << PAGE_SEQ | 1u << PAGE_POOL | 1u << PAGE_RID | 1u << PAGE_ROOM |
 			1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES;
-	return load_each(r, EVENT_PAGE, mask, page_row, err);
+	r->memo = calloc(1, sizeof(*r->memo));
+	int res = r->memo ? load_each(r, EVENT_PAGE, mask, page_row, err) : err_nomem(err);
+	free(r->memo);
+	r->memo = NULL;
+	return res;
 }
 
 static bool same_server(const struct resolve *r, uint32_t a, uint32_t b)
@@ -179,6 +213,14 @@ static uint32_t exec_leg(struct resolve *r, const struct exec *x, uint32_t norm,
 		i = l->next_room;
 	}
 	return NO_INDEX;
+}
+
+/* Does anything but page logs know this rid or its room? */
+static bool exec_known(struct resolve *r, const struct exec *x)
+{
+	uint32_t rest = names_find(&r->names, strip_prefix(names_text(&r->names, x->rid)));
+	const struct name *rid = name_at(&r->names, rest ? rest : x->rid), *room = name_at(&r->names, x->room);
+	return rid->rid_legs || rid->gateway || room->room_legs || room->gateway;
 }
 
 static int exec_join(struct resolve *r, const struct exec *x, struct err *err)
@@ -222,8 +264,19 @@ static int exec_join(struct resolve *r, const struct exec *x, struct err *err)
 
 int page_join(struct resolve *r, struct err *err)
 {
+	uint32_t alone = 0;
 	int res = 0;
-	for (uint32_t i = 0; i < r->execs.n && !res; i++)
-		res = exec_join(r, shelf_at(&r->execs, i), err);
+	for (uint32_t i = 0; i < r->execs.n; i++) {
+		struct exec *x = shelf_at(&r->execs, i);
+		x->known = exec_known(r, x);
+		alone += !x->known;
+	}
+	if (alone > PAGE_REQUESTS_MAX)
+		r->unlisted = alone;
+	for (uint32_t i = 0; i < r->execs.n && !res; i++) {
+		const struct exec *x = shelf_at(&r->execs, i);
+		if (x->known || !r->unlisted)
+			res = exec_join(r, x, err);
+	}
 	return res;
 }

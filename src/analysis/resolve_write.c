@@ -138,6 +138,9 @@ static int write_aliases(struct resolve *r, struct alias_writer *w, const struct
 	}
 	for (uint32_t i = 0; i < q->n_legs && !res; i++) {
 		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
+		/* a page log's request is called by its rid, and there may be many */
+		if (l->page_only && q->n_legs == 1 && !q->n_lives && l->rid == q->name && !l->room)
+			continue;
 		enum rule rule = l->conflict ? RULE_CONFLICT : (enum rule)l->rule;
 		res = write_alias(r, w, q, (struct alias_row){KIND_RID, l->rid, l->worker + 1}, rule, err);
 		if (!res)
