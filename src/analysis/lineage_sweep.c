@@ -518,27 +518,6 @@ static int read_pages(struct sweep *s, const struct sweep_op *op, uint32_t first
 }
 
 /* ---- the other operations, on pages [first, end) ---- */
-static int alloc_pages(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, uint32_t first,
-		       uint32_t end, struct err *err)
-{
-	struct page_pool *p = &s->pools[op->pool];
-	for (uint32_t page = first; page < end; page++) {
-		uint32_t old = p->owner[page];
-		if (old == op->actor)
-			continue;
-		if (old) { /* taken from a living owner: its free was never seen */
-			cover_break(s, old);
-			struct hold *other = hold_find(p, old);
-			if (other && other->owned > 0)
-				other->owned--;
-		}
-		p->owner[page] = op->actor;
-		h->owned++;
-	}
-	slot_set(p, p->alloc, first, end, slot);
-	return s->implied ? runset_add(&h->todo, first, end - first, err) : 0;
-}
-
 /* In a log without reads: whoever holds a page that another one changed will look at it in its next step. */
 static int tell_holders(struct sweep *s, uint32_t pool, uint32_t actor, uint32_t first, uint32_t end, struct err *err)
 {
@@ -566,12 +545,38 @@ static int tell_holders(struct sweep *s, uint32_t pool, uint32_t actor, uint32_t
 	return 0;
 }
 
+static int alloc_pages(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, uint32_t first,
+		       uint32_t end, struct err *err)
+{
+	struct page_pool *p = &s->pools[op->pool];
+	for (uint32_t page = first; page < end; page++) {
+		uint32_t old = p->owner[page];
+		if (old == op->actor)
+			continue;
+		if (old) { /* taken from a living owner: its free was never seen */
+			cover_break(s, old);
+			struct hold *other = hold_find(p, old);
+			if (other && other->owned > 0)
+				other->owned--;
+		}
+		p->owner[page] = op->actor;
+		h->owned++;
+	}
+	slot_set(p, p->alloc, first, end, slot);
+	if (s->implied && p->attached) {
+		int rc = tell_holders(s, op->pool, op->actor, first, end, err);
+		if (rc < 0)
+			return rc;
+	}
+	return s->implied ? runset_add(&h->todo, first, end - first, err) : 0;
+}
+
 static int write_pages(struct sweep *s, const struct sweep_op *op, uint32_t slot, uint32_t first, uint32_t end,
 		       struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
 	int rc = 0;
-	if (op->content && p->live_pends)
+	if (op->op != OP_ZERO && op->content && p->live_pends)
 		rc = pend_settle(s, op->pool, op->content, first, end, true, err);
 	if (rc == 0 && s->implied)
 		rc = tell_holders(s, op->pool, op->content, first, end, err);
@@ -821,11 +826,16 @@ int sweep_add(struct sweep *s, const struct sweep_op *given, struct err *err)
 		return 0; /* nobody did it: only content and ownership can change without a name */
 	struct hold *h = NULL;
 	uint32_t slot = 0;
-	rc = begin_op(s, &op, &h, &slot, err);
-	if (rc == 0)
-		rc = op_runs(s, &op, h, slot, err);
-	if (rc == 0)
-		end_op(s, &op, h, slot);
+	uint64_t pages = 0;
+	for (uint32_t i = 0; i < op.n_runs; i++)
+		pages += op.runs[i].count;
+	if (pages) {
+		rc = begin_op(s, &op, &h, &slot, err);
+		if (rc == 0)
+			rc = op_runs(s, &op, h, slot, err);
+		if (rc == 0)
+			end_op(s, &op, h, slot);
+	}
 	if (rc == 0 && s->implied && op.op == OP_WRITE && op.decode_write)
 		rc = implied_read(s, &op, err);
 	return rc;
