@@ -99,11 +99,14 @@ struct queue {
 	uint32_t *at;
 	size_t head, n, cap;
 };
+/* In a container a server listens everywhere; so its own log does not name it. */
+#define LISTEN_HOST "0.0.0.0"
+
 struct worker {
 	char name[16];
 	enum role role;
 	enum model_id model;
-	char host[32];
+	char host[32]; /* where the gateway finds it */
 	int port;
 	int pid;
 	/* what it is started with */

@@ -37,7 +37,7 @@ static void snapshot(struct model *m, const struct boot *b, struct buf *out)
 		   "null,\n"
 		   "    \"chunked_prefill_size\": 65536,\n    \"max_prefill_tokens\": 131072,\n    \"page_size\": %d,\n"
 		   "    \"device\": \"cuda\",\n    \"tp_size\": %d,\n    \"pp_size\": 1,\n    \"dp_size\": 1,\n",
-		   at, model_path(k->model), model_path(k->model), (long long)b->context_len, k->host, k->port,
+		   at, model_path(k->model), model_path(k->model), (long long)b->context_len, LISTEN_HOST, k->port,
 		   PAGE_TOKENS, RANKS));
 	if (m->rc)
 		return;
