@@ -39,6 +39,7 @@ static int boot_row(struct resolve *r, uint32_t source, const struct event_batch
 	struct boot_event *e = shelf_add(&r->boot_events);
 	if (!e)
 		return err_nomem(err);
+	worker_at(r, worker)->has_boots = true;
 	*e =
 	    (struct boot_event){.worker = worker, .seq = r->boot_events.n, .at = row_time(&r->sources[source], b, row)};
 	e->what = what_of(row_text(b, row, BOOT_WHAT));
@@ -65,6 +66,30 @@ static int event_cmp(const void *a, const void *b)
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1; /* no time sorts first */
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static int worker_event_cmp(const void *a, const void *b)
+{
+	const struct boot_event *x = *(const struct boot_event *const *)a, *y = *(const struct boot_event *const *)b;
+	if (x->worker != y->worker)
+		return x->worker < y->worker ? -1 : 1;
+	return event_cmp(a, b);
+}
+
+/* Copies one worker's events out of the sorted list. */
+static size_t events_of(struct boot_event **all, size_t n, uint32_t worker, struct boot_event **to)
+{
+	size_t lo = 0, hi = n, count = 0;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (all[mid]->worker < worker)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo < n && all[lo]->worker == worker)
+		to[count++] = all[lo++];
+	return count;
 }
 
 /* Would two facts make them two different processes? */
@@ -233,6 +258,8 @@ static int boot_worker(struct resolve *r, uint32_t worker, struct boot_event **e
 static void pool_of_ranks(struct resolve *r, struct boot *b)
 {
 	int64_t pool = UNKNOWN, ranks = 0;
+	if (b->number[BN_DP] == UNKNOWN)
+		return;
 	for (uint32_t i = 0; i < r->workers.n; i++) {
 		const struct worker *w = worker_at(r, i);
 		if (!w->ranked || w->base != b->worker)
@@ -259,11 +286,8 @@ static enum role worker_role(const struct resolve *r, uint32_t at)
 	for (uint32_t k = 0; k < w->n_boots; k++) /* the latest that says so */
 		if (boot_at(r, w->boots_from + k)->role)
 			role = boot_at(r, w->boots_from + k)->role;
-	for (uint32_t i = 0; i < r->n_sources && !role; i++) {
-		uint32_t own = r->sources[i].worker_at;
-		if (own != NO_INDEX && (own == at || own == w->base))
-			role = r->sources[i].role;
-	}
+	if (!role)
+		role = (enum role)(w->source_role ? w->source_role : worker_at(r, w->base)->source_role);
 	int kinds = 0;
 	for (int i = ROLE_PREFILL; i <= ROLE_UNIFIED && !role; i++)
 		kinds += w->saw_role[i];
@@ -284,13 +308,14 @@ int boot_build(struct resolve *r, struct err *err)
 	for (uint32_t i = 0; i < n && !res; i++)
 		all[i] = shelf_at(&r->boot_events, i);
 	if (!res)
-		qsort(all, n, sizeof(*all), event_cmp);
+		qsort(all, n, sizeof(*all), worker_event_cmp);
 	for (uint32_t i = 0; i < r->workers.n && !res; i++) {
 		const struct worker *w = worker_at(r, i);
-		size_t count = 0;
-		for (uint32_t k = 0; k < n; k++)
-			if (all[k]->worker == i || (w->ranked && all[k]->worker == w->base))
-				own[count++] = all[k];
+		size_t count = events_of(all, n, i, own);
+		if (w->ranked) { /* what the server says holds for its ranks */
+			count += events_of(all, n, w->base, own + count);
+			qsort(own, count, sizeof(*own), event_cmp);
+		}
 		res = boot_worker(r, i, own, count, err);
 	}
 	for (uint32_t i = 0; i < r->boots.n && !res; i++) {
@@ -299,6 +324,9 @@ int boot_build(struct resolve *r, struct err *err)
 		if (w->has_ranks && !w->ranked && b->number[BN_POOL] == UNKNOWN)
 			pool_of_ranks(r, b);
 	}
+	for (uint32_t i = 0; i < r->n_sources; i++)
+		if (r->sources[i].worker_at != NO_INDEX && r->sources[i].role)
+			worker_at(r, r->sources[i].worker_at)->source_role = (uint8_t)r->sources[i].role;
 	for (uint32_t i = 0; i < r->workers.n && !res; i++)
 		worker_at(r, i)->role = (uint8_t)worker_role(r, i);
 	free(all);
@@ -452,10 +480,7 @@ int workers_write(struct resolve *r, struct err *err)
 		uint32_t at = r->worker_order[i];
 		struct worker *w = worker_at(r, at);
 		/* a server whose ranks speak for it needs no row; neither does a gateway's or an empty source's name */
-		bool boots = false;
-		for (uint32_t k = 0; k < r->boot_events.n && !boots; k++)
-			boots = ((const struct boot_event *)shelf_at(&r->boot_events, k))->worker == at;
-		if (!w->used && (!boots || w->has_ranks))
+		if (!w->used && (!w->has_boots || w->has_ranks))
 			continue;
 		w->id = ++id;
 		res = worker_write(r, s, at, err);

@@ -280,13 +280,14 @@ static int cross_execs(struct resolve *r, struct err *err)
 	struct clock_pass *p = r->clock_pass;
 	if (!r->execs.n)
 		return 0;
-	struct moment *m = realloc(p->moments, r->names.entries.n * sizeof(*m));
+	uint32_t n = MAX(p->n, r->names.entries.n);
+	struct moment *m = realloc(p->moments, n * sizeof(*m));
 	if (!m)
 		return err_nomem(err);
-	for (uint32_t k = p->n; k < r->names.entries.n; k++)
+	for (uint32_t k = p->n; k < n; k++)
 		m[k] = (struct moment){UNKNOWN, UNKNOWN};
 	p->moments = m;
-	p->n = MAX(p->n, r->names.entries.n);
+	p->n = n;
 	for (uint32_t i = 0; i < r->execs.n; i++) {
 		const struct exec *x = shelf_at(&r->execs, i);
 		uint32_t ids[2] = {x->rid, x->room};

@@ -142,7 +142,7 @@ static int resolve_rows(struct resolve *r, struct err *err)
 static int derived_from(struct case_file *c, char out[SHA256_HEX + 16], struct err *err)
 {
 	static const char *const texts[] = {
-	    "SELECT count(*), coalesce(max(chunk), 0), coalesce(sum(n), 0) FROM event_chunk",
+	    "SELECT count(*), coalesce(max(chunk), 0) FROM event_chunk",
 	    "SELECT count(*), coalesce(sum(records), 0) FROM reject",
 	    ("SELECT source, status, format, worker, worker_alias, role, tz, tz_basis, records, unparsed, "
 	     "content_sha256 "

@@ -120,7 +120,8 @@ struct worker {
 	int64_t id, first_ns, last_ns;
 	uint32_t boots_from, n_boots; /* in r->boots, sorted by start */
 	uint8_t role;
-	bool ranked, has_ranks, used, page_log;
+	uint8_t source_role; /* as the user gave it */
+	bool ranked, has_ranks, used, page_log, has_boots;
 	bool saw_role[4], load_prefill, load_decode;
 	int64_t early_ns; /* first sign of life that is no boot event */
 	struct ref_node early_ref;

@@ -406,6 +406,8 @@ int stray_attach(struct resolve *r, struct err *err)
 		reach[i] = i ? MAX(reach[i - 1], leg_at(r, order[i])->hi) : leg_at(r, order[i])->hi;
 	for (uint32_t i = 0; i < r->strays.n && !res; i++) {
 		struct stray *s = shelf_at(&r->strays, i);
+		if (s->at == UNKNOWN)
+			continue;
 		uint32_t lo = 0, hi = n;
 		while (lo < hi) { /* first leg that begins after the line */
 			uint32_t mid = (lo + hi) / 2;

@@ -212,11 +212,18 @@ int worker_of_row(struct resolve *r, uint32_t source, const struct event_batch *
 	return res;
 }
 
-/* Is `alias` a name that somebody uses: a page log's record, or another source? And is it clear whose it is? */
-static bool alias_counts(const struct resolve *r, const struct source_info *s)
+static bool in_records(const struct resolve *r, struct text name)
 {
-	uint32_t id = names_find(&r->names, s->alias);
-	bool used = id && name_at(&r->names, id)->worker;
+	uint32_t id = names_find(&r->names, name);
+	return id && name_at(&r->names, id)->worker;
+}
+
+/* Does somebody use the alias as a name (a page log's record, another source), and is it clear whose it is? Where one
+ * file's stem turns out to be its worker's name, the others' are taken for names as well: one fleet, one way of naming.
+ */
+static bool alias_counts(const struct resolve *r, const struct source_info *s, bool stems_are_names)
+{
+	bool used = in_records(r, s->alias);
 	for (uint32_t i = 0; i < r->n_sources; i++) {
 		const struct source_info *o = &r->sources[i];
 		if (text_eq(o->worker, s->alias))
@@ -224,26 +231,28 @@ static bool alias_counts(const struct resolve *r, const struct source_info *s)
 		if (o->alias.len && text_eq(o->alias, s->alias) && !text_eq(o->worker, s->worker))
 			return false; /* two workers share the alias */
 	}
-	for (uint32_t i = 0; used && i < r->n_sources; i++) {
+	for (uint32_t i = 0; i < r->n_sources; i++) {
 		const struct source_info *o = &r->sources[i];
-		uint32_t other = names_find(&r->names, o->alias);
-		if (text_eq(o->worker, s->worker) && o->alias.len && !text_eq(o->alias, s->alias) && other &&
-		    name_at(&r->names, other)->worker)
-			return false; /* one worker with two names that are both in use */
+		if (text_eq(o->worker, s->worker) && o->alias.len && !text_eq(o->alias, s->alias) &&
+		    (!used || in_records(r, o->alias)))
+			return false; /* one worker with two names */
 	}
-	return used;
+	return used || stems_are_names;
 }
 
 int workers_map(struct resolve *r, struct err *err)
 {
 	/* page_scan() has registered the names that page logs use */
+	bool stems_are_names = false;
+	for (uint32_t i = 0; i < r->n_sources; i++)
+		stems_are_names |= r->sources[i].alias.len && in_records(r, r->sources[i].alias);
 	for (uint32_t i = 0; i < r->n_sources; i++) {
 		struct source_info *s = &r->sources[i];
 		uint32_t own = names_find(&r->names, s->worker);
 		if (!s->worker.len || !s->alias.len || text_eq(s->worker, s->alias) ||
 		    (own && name_at(&r->names, own)->worker &&
 		     worker_at(r, name_at(&r->names, own)->worker - 1)->page_log) ||
-		    !alias_counts(r, s))
+		    !alias_counts(r, s, stems_are_names))
 			continue;
 		int res = worker_get(r, s->alias, &s->worker_at, err);
 		if (!res)

@@ -123,6 +123,7 @@ static int page_boot(struct resolve *r, uint32_t worker, int64_t at, int64_t pag
 	struct boot_event *e = shelf_add(&r->boot_events);
 	if (!e)
 		return err_nomem(err);
+	worker_at(r, worker)->has_boots = true;
 	*e = (struct boot_event){
 	    .worker = worker, .seq = r->boot_events.n, .at = at, .what = WHAT_PAGE_BOOT, .ref = ref};
 	for (int i = 0; i < BOOT_NUMBERS; i++)

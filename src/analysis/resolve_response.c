@@ -53,11 +53,13 @@ static const struct leg *answering(const struct resolve *r, const struct request
 static void prompt_length(const struct resolve *r, const struct request *q, struct response *p, int64_t gateway,
 			  enum flag flag)
 {
-	int64_t legs = UNKNOWN, rejected = UNKNOWN;
+	int64_t legs = UNKNOWN, rejected = UNKNOWN, prefilled = UNKNOWN;
 	enum flag legs_flag = FLAG_NONE;
 	for (uint32_t i = 0; i < q->n_legs; i++) {
 		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
 		rejected = later(rejected, l->rejected);
+		if (l->role == ROLE_PREFILL && l->input > 1 && l->outcome == OUT_FINISHED)
+			prefilled = later(prefilled, l->input);
 		if (l->role == ROLE_PREFILL || l->input == UNKNOWN || (l->outcome == OUT_REJECTED && l->input <= 1))
 			continue;
 		if (legs == UNKNOWN || l->input > legs) {
@@ -76,6 +78,7 @@ static void prompt_length(const struct resolve *r, const struct request *q, stru
 	} order[] = {{flag == FLAG_EXACT ? gateway : UNKNOWN, FLAG_EXACT},
 		     {legs, legs_flag},
 		     {rejected, FLAG_EXACT},
+		     {prefilled, FLAG_EXACT},
 		     {gateway, flag}};
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		if (order[i].value == UNKNOWN)
