@@ -579,7 +579,7 @@ static int write_pages(struct sweep *s, const struct sweep_op *op, uint32_t slot
 	if (op->op != OP_ZERO && op->content && p->live_pends)
 		rc = pend_settle(s, op->pool, op->content, first, end, true, err);
 	if (rc == 0 && s->implied)
-		rc = tell_holders(s, op->pool, op->content, first, end, err);
+		rc = tell_holders(s, op->pool, op->op == OP_ZERO ? 0 : op->content, first, end, err);
 	slot_set(p, p->content, first, end, slot);
 	return rc;
 }

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_findings.c - predicates, classes and both sides, over small cases built from events */
+#include "fleet_fixture.h"
+
+#define FINDING "SELECT class, t || a || l || d, band, grade, owner_count FROM findings() WHERE request = "
+
+static bool has_reason(const char *request_name, const char *reason)
+{
+	char q[300];
+	snprintf(q, sizeof(q), "SELECT count(*) FROM findings() WHERE request = '%s' AND instr(reasons, '\"%s\"')",
+		 request_name, reason);
+	return !strcmp(rows(q), "1;");
+}
+
+/* --- without a page log --- */
+static void test_no_page_log(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	request(1, 10, 20, "a", 100, 200, "finished", 100);
+	request(2, 12, 40, "a", 100, 200, "finished", 100);
+	request(3, 30, 35, "b", 1200, 200, "rejected", 1);
+	request(4, 31, 36, "b", 996, 200, "finished", 996);
+	request(5, 32, 37, "b", 993, 200, "finished", 993);
+	request(6, 33, 38, "b", 1200, 400, "rejected", 1);
+	analyse(0, 0);
+	same(FINDING "'gw-1'", "C4|noyesunknownyes|under|temporal|0;");
+	same(FINDING "'gw-3'", "C2|yesyesunknownyes|over_pool|temporal|0;");
+	same(FINDING "'gw-4'", "C2|yesyesunknownyes|boundary|temporal|0;");
+	same(FINDING "'gw-5'", "C4|noyesunknownyes|under|temporal|0;");
+	same(FINDING "'gw-6'", "C4|yesyesunknownno|over_pool|temporal|0;");
+	assert_true(has_reason("gw-3", "handoff_mismatch"));
+	assert_true(has_reason("gw-3", "handoff_observed"));
+	assert_true(has_reason("gw-3", "engine_rejected"));
+	assert_true(has_reason("gw-5", "excluded_by:T"));
+	assert_true(has_reason("gw-6", "excluded_by:D"));
+	/* request 2 was still there: only request 1 had left something */
+	same("SELECT candidate_owners FROM findings() WHERE request = 'gw-3'", "1;");
+	same("SELECT request, class, readers, grade FROM exposed() WHERE class <> 'E4'",
+	     "gw-1|E3|2|temporal;gw-3|E3|1|temporal;");
+	same("SELECT count(*), (SELECT count(*) FROM response) FROM findings()", "6|6;");
+}
+
+static void test_lengths(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	put(gw, EVENT_GATEWAY, 20,
+	    "what=access gateway_id=gw-1 room=1 status=200 bytes_sent=9 started_ns=10 finished_ns=20");
+	put(pre, EVENT_LEG, 12, "what=finished rid=p1 room=1 role=prefill started_ns=10 finished_ns=12");
+	put(dec, EVENT_LEG, 20,
+	    "what=finished rid=d1 room=1 role=decode input_tokens=700 input_flag=at_least started_ns=10 "
+	    "finished_ns=20");
+	put(gw, EVENT_GATEWAY, 30,
+	    "what=access gateway_id=gw-2 room=2 status=200 bytes_sent=9 started_ns=21 finished_ns=30");
+	put(pre, EVENT_LEG, 22, "what=finished rid=p2 room=2 role=prefill started_ns=21 finished_ns=22");
+	put(dec, EVENT_LEG, 30,
+	    "what=finished rid=d2 room=2 role=decode input_tokens=1000 input_flag=at_least started_ns=21 "
+	    "finished_ns=30");
+	/* cut and served; and no prefill leg at all, below and above what every prefill worker takes */
+	request(3, 40, 45, "a", 1500, 200, "truncated", 993);
+	request(4, 50, 55, "a", 100, 200, NULL, 0);
+	request(5, 60, 65, "a", 1000, 200, NULL, 0);
+	analyse(0, 0);
+	same("SELECT t, band FROM findings() ORDER BY request",
+	     "unknown|unknown;yes|unknown;no|over_pool;unknown|under;yes|boundary;");
+	assert_true(has_reason("gw-1", "length_not_exact"));
+	assert_true(has_reason("gw-3", "truncated_and_served"));
+	assert_true(has_reason("gw-4", "prefill_leg_missing"));
+}
+
+static void test_person_says(void **state)
+{
+	(void)state;
+	put(pre, EVENT_BOOT, 0, "what=start engine=sglang version=0.5.9 role=prefill");
+	put(dec, EVENT_BOOT, 0, "what=start engine=sglang version=0.5.9 role=decode");
+	request(1, 10, 20, "a", 996, 200, "finished", 996);
+	analyse(0, 0);
+	same("SELECT t, class, input_limit FROM findings()", "unknown|C3|-;");
+	assert_true(has_reason("gw-1", "limit_unknown"));
+	struct analysis_params params = {.pool_tokens = 1000};
+	assert_int_equal(analysis_register(fixture, &params, NULL), 0);
+	same("SELECT t, class, pool_tokens, input_limit, band FROM findings()", "yes|C2|1000|994|boundary;");
+	assert_true(has_reason("gw-1", "entered_by_person"));
+	params = (struct analysis_params){.input_limit = 997};
+	assert_int_equal(analysis_register(fixture, &params, NULL), 0);
+	same("SELECT t, class, pool_tokens, input_limit FROM findings()", "no|C4|-|997;");
+}
+
+static void test_builds(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *version, *a;
+	} v[] = {{"0.5.9", "yes"},
+		 {"0.4.10.post2", "yes"},
+		 {"v0.5.21", "yes"},
+		 {"0.5.9+cu124", "yes"},
+		 {"0.5.22", "no"},
+		 {"0.5.22.post1", "no"},
+		 {"1.0.0", "no"},
+		 {"0.5.22rc1", "unknown"},
+		 {"0.5.22.dev12", "unknown"},
+		 {"0.0.0", "unknown"},
+		 {"0.5.9+site.p1", "unknown"},
+		 {"main", "unknown"}};
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		if (i) {
+			fixture_teardown(state);
+			assert_int_equal(setup(state), 0);
+		}
+		boots(v[i].version);
+		request(1, 10, 20, "a", 100, 200, "finished", 100);
+		analyse(0, 0);
+		char want[32];
+		snprintf(want, sizeof(want), "%s;", v[i].a);
+		same("SELECT a FROM findings()", want);
+	}
+}
+
+static void test_unified(void **state)
+{
+	(void)state;
+	put(dec, EVENT_BOOT, 0,
+	    "what=start engine=sglang version=0.5.9 role=unified context_len=2000 pool_tokens=1000");
+	put(dec, EVENT_LEG, 20,
+	    "what=rejected rid=r1 role=unified input_tokens=1200 limit_tokens=994 status=400 started_ns=10 "
+	    "finished_ns=20");
+	put(gw, EVENT_GATEWAY, 20,
+	    "what=access gateway_id=g1 response_id=r1 status=400 prompt_tokens=1200 prompt_tokens_flag=exact "
+	    "started_ns=10 finished_ns=20");
+	put(dec, EVENT_LEG, 40,
+	    "what=finished rid=r2 role=unified input_tokens=120 input_flag=exact output_tokens=4 started_ns=30 "
+	    "finished_ns=40");
+	put(gw, EVENT_GATEWAY, 40,
+	    "what=access gateway_id=g2 response_id=r2 status=200 bytes_sent=9 started_ns=30 finished_ns=40");
+	analyse(0, 0);
+	same("SELECT request, class, a, d FROM findings()", "g1|C4|no|no;g2|C4|no|yes;");
+}
+
+/* --- with a page log --- */
+static void test_stale(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	page_boot();
+	request(1, 10, 20, "a", 100, 200, "finished", 100);
+	good_pages(10, "d1", "0+10");
+	request(2, 21, 28, "a", 300, 200, "finished", 300);
+	good_pages(21, "d2", "10+30");
+	request(3, 30, 35, "b", 1200, 200, "rejected", 1);
+	page(30, "alloc", "d3", "0+120");
+	page(30.1, "recv", "d3", "0+1");
+	page(30.2, "read", "d3", "0+120");
+	page(30.3, "read", "d3", "0+120");
+	page(34, "free", "d3", "0+120");
+	request(4, 40, 45, "b", 1200, 500, "rejected", 1);
+	page(40, "alloc", "d4", "1+5");
+	page(40.2, "read", "d4", "1+5");
+	page(44, "free", "d4", "1+5");
+	analyse(0, 0);
+	same("SELECT reader_request, owner_request, cross_tenant, kind, pages, tokens_at_most, " SECONDS(
+		 "first_read_at") ", delivered, grade "
+				  "FROM exposures() ORDER BY first_read_at, owner_request",
+	     "gw-3|-|-|uninitialised|80|800|30|yes|physical;gw-3|gw-1|yes|stale|9|90|30|yes|physical;"
+	     "gw-3|gw-2|yes|stale|30|300|30|yes|physical;gw-4|gw-1|yes|stale|5|50|40|no|physical;");
+	same(FINDING "'gw-1'", "C4|noyesnoyes|under|physical|0;");
+	same(FINDING "'gw-3'", "C1|yesyesyesyes|over_pool|physical|2;");
+	same(FINDING "'gw-4'", "C4|yesyesyesno|over_pool|physical|1;");
+	assert_true(has_reason("gw-4", "stale_read_not_delivered"));
+	same("SELECT cross_tenant, owner_tenants, candidate_owners, conflict FROM findings() WHERE request = 'gw-3'",
+	     "yes|1|-|0;");
+	same("SELECT request, class, readers, reader_tenants, pages, grade FROM exposed()",
+	     "gw-1|E1|2|1|9|physical;gw-2|E1|1|1|30|physical;gw-3|E4|0|-|-|-;gw-4|E4|0|-|-|-;");
+	same("SELECT what, other_request, pages FROM lineage(3) ORDER BY at, what, other_request",
+	     "alloc|-|120;leg|-|-;leg|-|-;recv|-|1;read|-|120;read_from|-|80;read_from|gw-1|9;read_from|gw-2|30;free|-|"
+	     "120;");
+	same("SELECT what, other_request, kind FROM lineage('gw-1') WHERE what = 'read_by' ORDER BY at",
+	     "read_by|gw-3|stale;read_by|gw-4|stale;");
+}
+
+/* Failure 2: not the length, but a transfer that went on after its request was aborted. The hypothesis falls. */
+static void test_late_write(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	page_boot();
+	request(1, 10, 12, "a", 100, 200, "aborted", 100);
+	page(10, "alloc", "d1", "0+10");
+	page(11, "free", "d1", "0+10");
+	request(2, 13, 20, "b", 80, 200, "finished", 80);
+	page(13, "alloc", "d2", "0+8");
+	page(13.1, "recv", "d2", "0+8");
+	page(13.2, "recv", "d1", "2+3");
+	page(13.3, "read", "d2", "0+8");
+	page(13.4, "recv", "d2", "2+3");
+	page(19, "free", "d2", "0+8");
+	request(3, 30, 35, "b", 50, 200, "finished", 50);
+	good_pages(30, "d3", "20+5");
+	request(4, 40, 45, "b", 50, 200, "finished", 50); /* no page record: only T excluded it */
+	analyse(0, 0);
+	same("SELECT reader_request, owner_request, kind, pages FROM exposures()", "gw-2|gw-1|late_write|3;");
+	same("SELECT request, class, t || l, conflict, trigger_stands, build_stands FROM findings() WHERE request <> "
+	     "'gw-1'",
+	     "gw-2|C1|noyes|1|0|1;gw-3|C4|nono|0|0|1;gw-4|C3|nounknown|0|0|1;");
+	assert_true(has_reason("gw-2", "conflict:L,T"));
+}
+
+static void test_sharing_and_order(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	page_boot();
+	request(1, 10, 20, "a", 100, 200, "finished", 100);
+	page(10, "alloc", "d1", "0+10");
+	page(10.1, "recv", "d1", "0+10");
+	page(10.2, "read", "d1", "0+10");
+	request(2, 21, 28, "b", 100, 200, "finished", 100);
+	page(21, "share", "d2", "0+6");
+	page(21, "alloc", "d2", "20+4");
+	page(21.1, "read", "d2", "0+6,20+4"); /* before its own pages were filled */
+	page(21.2, "recv", "d2", "20+4");
+	page(21.3, "read", "d2", "0+6,20+4");
+	page(27, "free", "d2", "20+4");
+	page(28, "free", "d1", "0+10");
+	analyse(0, 0);
+	same("SELECT kind, owner_request, cross_tenant, pages FROM exposures() ORDER BY kind",
+	     "not_ready|-|-|4;shared|gw-1|yes|6;");
+	same("SELECT request, class, l FROM findings()", "gw-1|C4|no;gw-2|C4|no;");
+}
+
+/* A hole between a request's alloc and its read may have held the record that filled its pages. */
+static void test_hole(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	page_boot();
+	request(1, 10, 20, "a", 100, 200, "finished", 100);
+	good_pages(10, "d1", "0+10");
+	request(2, 30, 35, "b", 100, 200, "finished", 100);
+	page(30, "alloc", "d2", "0+10");
+	seq++;
+	page(30.2, "read", "d2", "0+10");
+	page(34, "free", "d2", "0+10");
+	request(3, 40, 45, "b", 1200, 200, "rejected",
+		1); /* after the hole: sure again, but nobody is cleared any more */
+	page(40, "alloc", "d3", "0+10");
+	page(40.2, "read", "d3", "0+10");
+	page(44, "free", "d3", "0+10");
+	request(4, 50, 55, "b", 50, 200, "finished", 50);
+	good_pages(50, "d4", "0+5");
+	analyse(0, 0);
+	same("SELECT request, class, l, grade, owner_count FROM findings()",
+	     "gw-1|C4|no|physical|0;gw-2|C4|unknown|temporal|0;gw-3|C1|yes|physical|1;gw-4|C4|unknown|temporal|0;");
+	same("SELECT reader_request, kind, grade FROM exposures() ORDER BY first_read_at",
+	     "gw-2|stale|temporal;gw-3|stale|physical;");
+	assert_true(has_reason("gw-2", "foreign_read_across_gap"));
+}
+
+/* The same records in other files, twice, in pieces, backwards: the same answer. */
+static void test_order_of_files(void **state)
+{
+	char first[16384];
+	static const char ask[] =
+	    "SELECT worker, reader_request, owner_request, kind, pages, first_read_at, grade FROM exposures() "
+	    "ORDER BY 6, 3, 4";
+	static const char cover[] = "SELECT request, l FROM findings()";
+	for (int way = 0; way < 6; way++) {
+		if (way) {
+			fixture_teardown(state);
+			assert_int_equal(setup(state), 0);
+		}
+		int64_t other = source("d.pages.1", "d", NULL);
+		boots("0.5.9");
+		size_t from = n_pending;
+		page_boot();
+		for (int k = 0; k < 2; k++) { /* two boots, the same ids */
+			request(1 + 10 * k, 10 + 100 * k, 20 + 100 * k, "a", 100, 200, "finished", 100);
+			good_pages(10 + 100 * k, k ? "d11" : "d1", "0+10");
+			request(2 + 10 * k, 30 + 100 * k, 40 + 100 * k, "b", 100, 200, "finished", 100);
+			page(30 + 100 * k, "alloc", k ? "d12" : "d2", "5+10");
+			page(30 + 100 * k, "read", k ? "d12" : "d2", "5+10"); /* equal time: seq decides */
+			page(31 + 100 * k, "recv", k ? "d12" : "d2", "5+2");
+			page(34 + 100 * k, "free", k ? "d12" : "d2", "5+10");
+			if (!k) {
+				page(100, "boot", NULL, NULL);
+				page(101, "reset", NULL, NULL);
+			}
+		}
+		size_t to = n_pending, at = 0;
+		struct pending copy[64];
+		for (size_t i = from; i < to; i++)
+			if (pending[i].kind == EVENT_PAGE)
+				copy[at++] = pending[i];
+		size_t n = from; /* what is not a page record stays; page records are laid out anew */
+		for (size_t i = from; i < to; i++)
+			if (pending[i].kind != EVENT_PAGE)
+				pending[n++] = pending[i];
+		n_pending = n;
+		next_off[log_d] = next_off[other] = 0;
+		for (size_t k = 0; k < at; k++) {
+			size_t i = way == 1 ? at - 1 - k : way == 5 ? k ^ (k + 1 < at || at % 2 == 0) : k;
+			int64_t src = way == 2 && i % 2 ? other : way == 3 && i >= at / 2 ? other : log_d;
+			put(src, EVENT_PAGE, copy[i].at, copy[i].spec);
+			if (way == 4 || (way == 3 && i >= at / 2 && i < at / 2 + 4)) /* copied, or overlapping */
+				put(way == 4 ? other : log_d, EVENT_PAGE, copy[i].at, copy[i].spec);
+		}
+		analyse(0, 0);
+		char now[16384];
+		snprintf(now, sizeof(now), "%s\n%s", rows(ask), rows(cover));
+		if (!way)
+			strcpy(first, now);
+		assert_string_equal(now, first);
+	}
+	assert_non_null(strstr(first, "gw-2|gw-1|stale|3|"));
+	assert_non_null(strstr(first, "gw-12|gw-11|stale|3|"));
+	assert_non_null(strstr(first, "gw-2|gw-1|not_ready|2|"));
+	assert_non_null(strstr(first, "gw-1|no;"));
+}
+
+/* Taking a source away never moves a response into C4. */
+static void test_monotone(void **state)
+{
+	char all[16384];
+	static const char ask[] = "SELECT request_id, class FROM findings() ORDER BY request_id";
+	for (int gone = 0; gone <= 4; gone++) {
+		if (gone) {
+			fixture_teardown(state);
+			assert_int_equal(setup(state), 0);
+		}
+		boots("0.5.9");
+		page_boot();
+		request(1, 10, 20, "a", 100, 200, "finished", 100);
+		good_pages(10, "d1", "0+10");
+		request(2, 30, 35, "b", 1200, 200, "rejected", 1);
+		page(30, "alloc", "d2", "0+12");
+		page(30.2, "read", "d2", "0+12");
+		page(34, "free", "d2", "0+12");
+		request(3, 50, 55, "b", 996, 200, "finished", 996);
+		request(4, 60, 65, "b", 900, 200, "aborted", 900);
+		resolve();
+		if (gone) {
+			char line[100];
+			snprintf(line, sizeof(line), "DELETE FROM event_chunk WHERE source = %d", gone);
+			run(line);
+			resolve();
+		}
+		struct analysis_params params = {0};
+		assert_int_equal(analysis_register(fixture, &params, NULL), 0);
+		const char *now = rows("SELECT prompt_tokens, class FROM findings() ORDER BY started_at, request_id");
+		(void)ask;
+		if (!gone) {
+			strcpy(all, now);
+			assert_string_equal(all, "100|C4;1200|C1;996|C2;900|C2;");
+			continue;
+		}
+		same("SELECT count(*) FROM findings() WHERE class = 'C4' AND started_at > 1788000029000000000", "0;");
+	}
+}
+
+static void test_empty(void **state)
+{
+	(void)state;
+	analyse(0, 0);
+	same("SELECT * FROM findings()", "");
+	same("SELECT * FROM exposures()", "");
+	same("SELECT * FROM exposed()", "");
+	same("SELECT * FROM lineage(NULL)", "");
+	assert_non_null(strstr(rows("SELECT * FROM lineage('nobody-here')"), "error"));
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
+	const struct CMUnitTest tests[] = {
+	    T(test_no_page_log), T(test_lengths),        T(test_person_says), T(test_builds),
+	    T(test_unified),     T(test_stale),          T(test_late_write),  T(test_sharing_and_order),
+	    T(test_hole),        T(test_order_of_files), T(test_monotone),    T(test_empty),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
