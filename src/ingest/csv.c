@@ -222,10 +222,12 @@ void sources_done(struct sources_file *f)
 const struct sources_line *sources_match(const struct sources_file *f, const char *path)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		for (const char *p = path; p; p = strpbrk(p, "/!")) {
-			p += p != path;
+		const char *p = path;
+		while (p) {
 			if (!fnmatch(f->lines[i].glob, p, 0))
 				return &f->lines[i];
+			p = strpbrk(p, "/!");
+			p = p ? p + 1 : NULL;
 		}
 	}
 	return NULL;

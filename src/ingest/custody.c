@@ -114,6 +114,25 @@ const struct known *custody_of_content(const struct custody *k, const unsigned c
 	return NULL;
 }
 
+int custody_empty(struct custody *k, struct text path, int64_t except, int64_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	*ret = 0;
+	int rc = sql_prepare(&s, k->c,
+			     "SELECT source FROM source WHERE path=?1 AND source<>?2 AND bytes=0 AND status NOT IN "
+			     "('reading', 'failed') LIMIT 1",
+			     err);
+	if (rc == 0)
+		rc = sql_text(s, 1, path, err);
+	if (rc == 0)
+		rc = sql_int(s, 2, except, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc == 1)
+		*ret = sql_get_int(s, 0);
+	return rc < 0 ? rc : 0;
+}
+
 /* Empty texts are NULL in the table. */
 static int bind_text(struct sql *s, const char *name, struct text t, struct err *err)
 {

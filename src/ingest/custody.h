@@ -35,6 +35,9 @@ const struct known *custody_next(const struct custody *k, const unsigned char sh
 const struct known *custody_of_content(const struct custody *k, const unsigned char content[SHA256_BYTES],
 				       int64_t except);
 
+/* A finished source without a single byte under this path: nothing tells it from an empty one read now; 0: none. */
+int custody_empty(struct custody *k, struct text path, int64_t except, int64_t *ret, struct err *err) MUST_CHECK;
+
 /* New row, status 'reading'; r: path, container, format, format_basis, worker …, tz. Sets r->source. */
 int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, struct err *err) MUST_CHECK;
 /* The row as it stays. sha256 and content may be NULL: not known. status: as in the table. */

@@ -100,8 +100,10 @@ static int journal_source(struct session *s, const struct source_result *r, stru
 	return rc;
 }
 
-/* What the case holds already, under the path of now. */
-static int report_known(struct session *s, int64_t source, struct text path, struct err *err)
+/* What the case holds already, under the path of now; now: the file whose content it is, NULL when that is the same
+ * file. */
+static int report_known(struct session *s, int64_t source, struct text path, const struct source_result *now,
+			struct err *err)
 {
 	struct arena a;
 	struct source_result r;
@@ -116,6 +118,11 @@ static int report_known(struct session *s, int64_t source, struct text path, str
 		r.status = SOURCE_KNOWN;
 		r.reason = same ? r.reason : text_of(reason);
 		r.path = path;
+		if (now) {
+			r.container = now->container;
+			r.stored_bytes = now->stored_bytes;
+			memcpy(r.sha256, now->sha256, sizeof(r.sha256));
+		}
 		rc = journal_source(s, &r, err);
 		if (rc == 0)
 			rc = report(s, &r);
@@ -137,14 +144,21 @@ static int finish_member(struct session *s, struct stored *st, struct stored_mem
 	}
 	if (content)
 		sha256_hex(content, r->content_sha256);
-	bool whole = content && r->status != SOURCE_FAILED && r->account.bytes;
-	const struct known *twin = whole ? custody_of_content(&s->custody, content, r->source) : NULL;
-	if (twin) {
-		int64_t source = twin->source;
-		int rc = custody_drop(&s->custody, r->source, err);
-		return rc < 0 ? rc : report_known(s, source, r->path, err);
+	const struct known *twin = NULL;
+	int64_t known = 0;
+	int rc = 0;
+	if (content && r->status != SOURCE_FAILED && r->account.bytes)
+		twin = custody_of_content(&s->custody, content, r->source);
+	else if (r->status != SOURCE_FAILED)
+		rc = custody_empty(&s->custody, r->path, r->source, &known, err);
+	known = twin ? twin->source : known;
+	if (rc == 0 && known) {
+		rc = custody_drop(&s->custody, r->source, err);
+		return rc < 0 ? rc : report_known(s, known, r->path, r, err);
 	}
-	int rc = custody_finish(&s->custody, r, st->has_sha ? st->sha256 : NULL, content, status_names[r->status], err);
+	if (rc < 0)
+		return rc;
+	rc = custody_finish(&s->custody, r, st->has_sha ? st->sha256 : NULL, content, status_names[r->status], err);
 	if (rc == 0 && s->custody.n_reading) {
 		rc = custody_drop_parts(&s->custody, r->source, err);
 		m->resumed |= rc == 1;
@@ -243,6 +257,9 @@ static int known_file(struct session *s, struct source *src, const char *path, s
 	}
 	if (!any)
 		return 0;
+	rc = pool_drain(s->pool, err); /* results come in the order of the files */
+	if (rc < 0)
+		return rc;
 	for (size_t at = 0; again && (k = custody_next(&s->custody, sha, &at)); at = 0) {
 		rc = custody_drop(&s->custody, k->source, err);
 		if (rc < 0)
@@ -259,7 +276,7 @@ static int known_file(struct session *s, struct source *src, const char *path, s
 					bang == SIZE_MAX ? "" : row.path.ptr + bang) < 0)
 			rc = err_nomem(err);
 		if (rc == 0)
-			rc = report_known(s, k->source, text_of(now), err);
+			rc = report_known(s, k->source, text_of(now), NULL, err);
 		free(now);
 		arena_done(&a);
 		if (rc < 0)

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_detect.c - the choice of a format, refusals and their reasons; names of workers; the sources file */
+#include "../../../src/ingest/csv.h"
+#include "../../../src/ingest/session.h"
+#include "../../../src/ingest/worker.h"
+#include "toy.h"
+
+static struct detection look(struct text head)
+{
+	struct detection d;
+	struct err err = {0};
+	assert_int_equal(detect(toys, N_TOYS, head, true, &d, &err), 0);
+	return d;
+}
+
+static void test_choice(void **state)
+{
+	struct buf b = BUF_INIT(1 << 20);
+	(void)state;
+	assert_ptr_equal(look(TEXT("T1 a\nT2 b\n")).parser, &toy);
+	assert_int_equal(look(TEXT("T1 a\nT2 b\n")).score, 1000);
+	/* few records of ours in much chatter */
+	for (int i = 0; i < 2000; i++)
+		assert_int_equal(buf_printf(&b, NULL, "Collecting package-%d\n", i), 0);
+	assert_null(look(buf_text(&b)).parser);
+	assert_int_equal(buf_add_text(&b, TEXT("T1 a\nT2 b\n"), NULL), 0);
+	assert_ptr_equal(look(buf_text(&b)).parser, &toy);
+	buf_done(&b);
+	/* only weak records: half of them are needed */
+	assert_ptr_equal(look(TEXT("W a\nW b\nx\n")).parser, &toy);
+	assert_null(look(TEXT("W a\nx\nx\ny\n")).parser);
+	/* knowing beats guessing */
+	assert_ptr_equal(look(TEXT("# a\n# b\n# c\nR\n")).parser, &rival);
+	assert_ptr_equal(look(TEXT("\xef\xbb\xbfT1 a\n")).parser, &toy);
+	assert_ptr_equal(look(TEXT("\0\0\0\0T1 a\n")).parser, &toy);
+	assert_ptr_equal(look(TEXT("xx|T1 a\n")).parser, NULL);
+	assert_ptr_equal(look(TEXT("{ \"a\":\n{\"toydoc\":1}}\n")).parser, &doc);
+	/* JSON of the same product between text lines is a mix: the text format leads */
+	assert_ptr_equal(look(TEXT("T1 a\n{\"toy\":1}\nT1 b\n{\"toy\":2}\n{\"toy\":3}\n")).parser, &toy);
+}
+
+static void test_refusals(void **state)
+{
+	(void)state;
+	struct detection d = look(TEXT("T1 a\nR\nT1 a\nR\n"));
+	assert_null(d.parser);
+	assert_string_equal(d.reason, "tie");
+	assert_non_null(d.best);
+	assert_non_null(d.runner_up);
+	assert_ptr_not_equal(d.best, d.runner_up);
+	d = look(TEXT("T1 a\nR\nT1 a\nR\nT1 c\nT1 c\n"));
+	assert_ptr_equal(d.parser, &toy);
+	assert_ptr_equal(d.runner_up, &rival);
+	assert_string_equal(look(TEXT("")).reason, "empty");
+	assert_string_equal(look(TEXT("\n \n")).reason, "empty");
+	assert_string_equal(look(TEXT("\x89PNG\r\n\x1a\n\0\0\0\rIHDR")).reason, "binary (PNG image)");
+	assert_string_equal(look(TEXT("ab\1\2\3\4\5\6")).reason, "binary");
+	assert_non_null(strstr(look(TEXT("[1, 2]\n")).reason, "JSON array"));
+	assert_non_null(strstr(look(TEXT("{\"a\": 2}\n")).reason, "JSON"));
+	assert_non_null(strstr(look(TEXT("\xff\xfeT\0")).reason, "UTF-16"));
+	assert_string_equal(look(TEXT("hello\n")).reason, "no format recognises it");
+}
+
+static void test_worker_names(void **state)
+{
+	static const char *const cases[][2] = {
+	    {"decode-0.log", "decode-0"},
+	    {"/x/prefill-0/engine.log", "prefill-0"},
+	    {"/x/node-3/logs/stdout.log", "node-3"},
+	    {"logs/decode-0.log.1.gz", "decode-0"},
+	    {"logs/decode-0.log-20260914", "decode-0"},
+	    {"logs/decode-0-2026-09-14.log", "decode-0"},
+	    {"logs/decode-0.2026-09-14.log.zst", "decode-0"},
+	    {"logs/decode-0.stdout.log", "decode-0"},
+	    {"logs/decode-0-stderr.txt", "decode-0"},
+	    {"logs/decode-0.pages.jsonl", "decode-0"},
+	    {"logs/engine-0.log", "engine-0"},
+	    {"logs/prefill-7d9f8b6c5-x2x9z.log", "prefill-7d9f8b6c5-x2x9z"},
+	    {"bundle.tar.zst!node-7/engine.log", "node-7"},
+	    {"bundle.tar.zst!logs/engine.log", "bundle"},
+	    {"/data/2026-09-14/gateway.log", "gateway"},
+	    {"/data/10.0.3.7/server.log", "10.0.3.7"},
+	    {"/data/10.0.3.7.log", "10.0.3.7"},
+	    {"/tmp/logs/0.log", "logs"},
+	    {"engine.log", "engine"},
+	    {"-", "-"},
+	};
+	struct arena a;
+	(void)state;
+	arena_init(&a, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_string_equal(worker_of_path(&a, cases[i][0]).ptr, cases[i][1]);
+	struct text pod =
+	    worker_of_pod("/var/log/pods/inference_prefill-0_0b2a1c5e-1111-2222-3333-444455556666/sglang/0.log");
+	assert_true(text_is(pod, "prefill-0"));
+	pod = worker_of_pod("/var/log/containers/decode-1_inference_sglang-"
+			    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.log");
+	assert_true(text_is(pod, "decode-1"));
+	assert_int_equal(worker_of_pod("/x/a_b.log").len, 0);
+	arena_done(&a);
+}
+
+static void test_snapshot_times(void **state)
+{
+	(void)state;
+	struct stamp t = naming_time("/x/server_info-2026-09-10T12-00-05Z.json", 5);
+	assert_int_equal(t.quality, STAMP_ZONED);
+	assert_int_equal(t.ns, INT64_C(1789041605) * NS_PER_S);
+	assert_int_equal(naming_time("/x/20260910-120005.json", 5).ns, t.ns);
+	assert_int_equal(naming_time("/x/20260910-120005.json", 5).quality, STAMP_NAIVE);
+	assert_int_equal(naming_time("/x/2026-09-10.json", 5).ns, 5 * NS_PER_S);
+	assert_int_equal(naming_time("/x/2026-09-10.json", 5).quality, STAMP_INTERPOLATED);
+	assert_int_equal(naming_time("/x/a.json", INT64_MIN).quality, STAMP_NONE);
+}
+
+static unsigned warnings;
+
+static void on_warning(void *ctx, struct text what)
+{
+	(void)ctx;
+	(void)what;
+	warnings++;
+}
+
+static void bad_sources(const char *csv, const char *want)
+{
+	struct sources_file f;
+	struct err err = {0};
+	put("s.csv", csv, strlen(csv));
+	assert_int_equal(sources_read(&f, in_folder("s.csv"), toys, N_TOYS, NULL, NULL, &err), ERR_INPUT);
+	if (!strstr(err.what, want))
+		fail_msg("'%s' does not say '%s'", err.what, want);
+}
+
+static void test_sources_file(void **state)
+{
+	static const char csv[] = "glob,worker,role,tz,format\r\n# comment\r\n\r\n"
+				  "prefill-0/*.log,\"p \"\"0\"\"\",prefill,+08:00,toy\n"
+				  "*.gz,,,Asia/Shanghai,\n*,rest\n";
+	static const char other[] = "worker,glob,colour\n"; /* no header: "worker" would be a glob */
+	static const char renamed[] = "glob,colour,worker\na*,red,w\n";
+	struct sources_file f;
+	struct err err = {0};
+	(void)state;
+	put("s.csv", csv, sizeof(csv) - 1);
+	assert_int_equal(sources_read(&f, in_folder("s.csv"), toys, N_TOYS, on_warning, NULL, &err), 0);
+	assert_int_equal(f.n, 3);
+	const struct sources_line *l = sources_match(&f, "/x/prefill-0/engine.log");
+	assert_non_null(l);
+	assert_true(text_is(l->worker, "p \"0\""));
+	assert_true(text_is(l->role, "prefill"));
+	assert_true(text_is(l->tz, "+08:00"));
+	assert_true(text_is(l->format, "toy"));
+	assert_ptr_equal(sources_match(&f, "a.gz"), &f.lines[1]);
+	assert_ptr_equal(sources_match(&f, "x.tar!b"), &f.lines[2]);
+	sources_done(&f);
+	assert_int_equal(warnings, 0);
+	put("s.csv", renamed, sizeof(renamed) - 1);
+	assert_int_equal(sources_read(&f, in_folder("s.csv"), toys, N_TOYS, on_warning, NULL, &err), 0);
+	assert_int_equal(warnings, 1);
+	assert_true(text_is(f.lines[0].worker, "w"));
+	sources_done(&f);
+	bad_sources(other, "line 1, column 3: role 'colour'");
+	bad_sources("a,b\n\"x,y\n", "line 2, column 1: the quote");
+	bad_sources("a,w,boss\n", "line 1, column 3: role 'boss'");
+	bad_sources("a,w,,Mars/Base\n", "line 1, column 4: zone 'Mars/Base'");
+	bad_sources("a,w,,,none\n", "line 1, column 5: format 'none'");
+	bad_sources(",w\n", "line 1, column 1: the glob is empty");
+	assert_int_equal(sources_read(&f, in_folder("absent.csv"), toys, N_TOYS, NULL, NULL, &err), ERR_INPUT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_choice),       cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_worker_names), cmocka_unit_test(test_snapshot_times),
+	    cmocka_unit_test(test_sources_file),
+	};
+	return cmocka_run_group_tests(tests, folder_make, folder_drop);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_source.c - containers of every kind, cut ones, nested ones, and what must not be opened */
+#include <sys/stat.h>
+
+#include "../../../src/ingest/source.h"
+#include "../../../src/ingest/walk.h"
+#include "toy.h"
+
+enum { LINES = 5000 };
+
+static char *text;
+static size_t text_len;
+
+struct seen {
+	char names[16][256], containers[16][64], reasons[16][256];
+	uint64_t bytes[16];
+	bool same[16]; /* content is the text */
+	unsigned n;
+	unsigned char sha256[SHA256_BYTES];
+	uint64_t stored;
+	bool complete;
+};
+
+static void read_all(const char *name, struct seen *s)
+{
+	struct source *src = NULL;
+	struct err err = {0};
+	const struct member *m;
+	char *buf = malloc(text_len * 4 + 1);
+	int rc = source_open(&src, in_folder(name), &err);
+	*s = (struct seen){0};
+	assert_int_equal(rc, 0);
+	assert_non_null(buf);
+	while ((rc = source_next(src, &m, &err)) == 1) {
+		size_t n = 0, have = 0;
+		assert_true(s->n < 16);
+		snprintf(s->names[s->n], 256, "%s", m->name + strlen(folder) + 1);
+		snprintf(s->containers[s->n], 64, "%s", m->container);
+		if (!m->empty_handed) {
+			do {
+				assert_int_equal(source_read(src, buf + have, MIN(700, text_len * 4 - have), &n, &err),
+						 0);
+				have += n;
+			} while (n);
+		}
+		snprintf(s->reasons[s->n], 256, "%s", source_reason(src));
+		s->bytes[s->n] = have;
+		s->same[s->n] = have == text_len && !memcmp(buf, text, have);
+		s->n++;
+	}
+	assert_int_equal(rc, 0);
+	assert_int_equal(source_end(src, s->sha256, &s->stored, &s->complete, &err), 0);
+	source_close(src);
+	free(buf);
+}
+
+static void check_digest(const char *name, const struct seen *s)
+{
+	struct stat st;
+	unsigned char want[SHA256_BYTES];
+	char *bytes;
+	FILE *f = fopen(in_folder(name), "rb");
+	assert_int_equal(stat(in_folder(name), &st), 0);
+	assert_int_equal(s->stored, st.st_size);
+	bytes = malloc((size_t)st.st_size + 1);
+	assert_int_equal(fread(bytes, 1, (size_t)st.st_size, f), st.st_size);
+	fclose(f);
+	assert_int_equal(sha256_once(bytes, (size_t)st.st_size, want, NULL), 0);
+	assert_memory_equal(want, s->sha256, SHA256_BYTES);
+	free(bytes);
+}
+
+static void one(const char *command, const char *name, const char *container)
+{
+	struct seen s;
+	if (!shell("%s 2>/dev/null", command)) {
+		print_message("skipped: %s\n", command);
+		return;
+	}
+	read_all(name, &s);
+	assert_int_equal(s.n, 1);
+	assert_string_equal(s.names[0], name);
+	assert_string_equal(s.containers[0], container);
+	assert_string_equal(s.reasons[0], "");
+	assert_true(s.same[0]);
+	assert_true(s.complete);
+	check_digest(name, &s);
+}
+
+static void test_plain_and_packed(void **state)
+{
+	(void)state;
+	put("a.log", text, text_len);
+	one("true", "a.log", "none");
+	one("gzip -k a.log", "a.log.gz", "gzip");
+	one("gzip -kc a.log.gz >b.gz", "b.gz", "gzip+gzip");
+	one("xz -k a.log", "a.log.xz", "xz");
+	one("bzip2 -k a.log", "a.log.bz2", "bzip2");
+	one("zstd -q a.log", "a.log.zst", "zstd");
+	one("lz4 -q a.log a.log.lz4", "a.log.lz4", "lz4");
+	one("gzip -kc a.log | zstd -q >c.zst", "c.zst", "gzip+zstd");
+	one("head -c 20000 a.log | gzip >d.gz && tail -c +20001 a.log | gzip >>d.gz", "d.gz", "gzip");
+	one("head -c 20000 a.log | gzip >e.gz && tail -c +20001 a.log | gzip -n >>e.gz && head -c 512 /dev/zero >>e.gz",
+	    "e.gz", "gzip");
+}
+
+static void test_cut_gzip(void **state)
+{
+	struct seen s;
+	(void)state;
+	put("a.log", text, text_len);
+	assert_true(shell("gzip -kf a.log && head -c $(($(stat -c %%s a.log.gz) / 2)) a.log.gz >cut.gz"));
+	read_all("cut.gz", &s);
+	assert_int_equal(s.n, 1);
+	assert_true(s.bytes[0] > text_len / 4 && s.bytes[0] < text_len);
+	assert_non_null(strstr(s.reasons[0], "cut off"));
+	assert_true(s.complete); /* of the stored file every byte was read */
+	check_digest("cut.gz", &s);
+	/* in the check sum, in the header, and after the first of two members */
+	assert_true(
+	    shell("head -c -5 a.log.gz >cut2.gz && head -c 5 a.log.gz >cut3.gz && cat a.log.gz cut3.gz >cut4.gz"));
+	read_all("cut2.gz", &s);
+	assert_true(s.same[0]);
+	assert_non_null(strstr(s.reasons[0], "check sum"));
+	read_all("cut3.gz", &s);
+	assert_int_equal(s.bytes[0], 0);
+	assert_non_null(strstr(s.reasons[0], "header"));
+	read_all("cut4.gz", &s);
+	assert_true(s.same[0]);
+	assert_non_null(strstr(s.reasons[0], "header"));
+	assert_true(shell("(cat a.log.gz; echo more) >tail.gz"));
+	read_all("tail.gz", &s);
+	assert_true(s.same[0]);
+	assert_non_null(strstr(s.reasons[0], "other bytes follow"));
+}
+
+static void test_archives(void **state)
+{
+	struct seen s;
+	(void)state;
+	put("a.log", text, text_len);
+	put("empty.log", "", 0);
+	assert_true(shell("gzip -kf a.log && mkdir -p d && tar cf t.tar d a.log empty.log a.log.gz && zstd -qf t.tar"));
+	read_all("t.tar.zst", &s);
+	assert_int_equal(s.n, 3);
+	assert_string_equal(s.names[0], "t.tar.zst!a.log");
+	assert_string_equal(s.containers[0], "tar+zstd");
+	assert_true(s.same[0]);
+	assert_string_equal(s.names[1], "t.tar.zst!empty.log");
+	assert_int_equal(s.bytes[1], 0);
+	assert_string_equal(s.reasons[1], "");
+	assert_string_equal(s.containers[2], "gzip+tar+zstd");
+	assert_true(s.same[2]);
+	check_digest("t.tar.zst", &s);
+	/* tar in zstd in tar is as deep as it goes; what is deeper is kept as it is, its neighbours are read */
+	assert_true(shell("tar cf o.tar t.tar.zst a.log"));
+	read_all("o.tar", &s);
+	assert_int_equal(s.n, 4);
+	assert_string_equal(s.names[0], "o.tar!t.tar.zst!a.log");
+	assert_true(s.same[0]);
+	assert_non_null(strstr(s.reasons[2], "nested deeper"));
+	assert_true(s.bytes[2] > 0);
+	assert_true(s.same[3]);
+	assert_true(shell("gzip -kf o.tar"));
+	read_all("o.tar.gz", &s);
+	assert_int_equal(s.n, 2);
+	assert_non_null(strstr(s.reasons[0], "nested deeper"));
+	assert_true(s.same[1]);
+	if (shell("python3 -c \"import zipfile; z = zipfile.ZipFile('z.zip', 'w', 8); z.write('a.log'); "
+		  "z.write('t.tar')\"")) {
+		read_all("z.zip", &s);
+		assert_int_equal(s.n, 4);
+		assert_string_equal(s.containers[0], "zip");
+		assert_true(s.same[0]);
+		assert_string_equal(s.names[3], "z.zip!t.tar!a.log.gz");
+		assert_true(s.same[3]);
+	}
+}
+
+static void test_links_and_damage(void **state)
+{
+	struct seen s;
+	(void)state;
+	put("a.log", text, text_len);
+	put("z.log", text, text_len);
+	assert_true(
+	    shell("ln -f a.log hard.log && ln -sf a.log soft.log && tar cf links.tar a.log hard.log soft.log z.log"));
+	read_all("links.tar", &s);
+	assert_int_equal(s.n, 4);
+	assert_non_null(strstr(s.reasons[1], "hard link"));
+	assert_non_null(strstr(s.reasons[2], "symbolic link"));
+	assert_true(s.same[3]);
+	assert_string_equal(s.reasons[3], "");
+	/* a member that is damaged does not take its neighbours along */
+	assert_true(shell("gzip -kf a.log && head -c 3000 a.log.gz >cut.gz && tar cf mixed.tar cut.gz z.log"));
+	read_all("mixed.tar", &s);
+	assert_int_equal(s.n, 2);
+	assert_non_null(strstr(s.reasons[0], "cut off"));
+	assert_true(s.same[1]);
+	assert_true(shell("head -c 60000 mixed.tar >cut.tar"));
+	read_all("cut.tar", &s);
+	assert_true(s.n >= 2);
+	assert_true(s.reasons[s.n - 1][0]);
+	assert_true(s.bytes[1] > 0 && !s.same[1]);
+}
+
+static void test_text_that_looks_odd(void **state)
+{
+	/* beginnings that libarchive knows as formats which are not enabled */
+	static const char *const heads[] = {"#mtree\n/set type=file\n",
+					    "!<arch>\n",
+					    "070707 log\n",
+					    "begin 644 x\n",
+					    "PK is text\n",
+					    "BZh is text\n",
+					    "WARC/1.0\r\n"};
+	struct seen s;
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		put("odd.log", heads[i], strlen(heads[i]));
+		read_all("odd.log", &s);
+		assert_int_equal(s.n, 1);
+		assert_string_equal(s.containers[0], "none");
+		assert_int_equal(s.bytes[0], strlen(heads[i]));
+		assert_string_equal(s.reasons[0], "");
+	}
+}
+
+static int note(void *ctx, const char *path, const char *why, struct err *err)
+{
+	struct buf *b = ctx;
+	return buf_printf(b, err, "%s%s%s\n", path + strlen(folder), why ? ": " : "", why ? why : "");
+}
+
+static void test_walk(void **state)
+{
+	struct buf b = BUF_INIT(1 << 16);
+	struct err err = {0};
+	struct source *src = NULL;
+	(void)state;
+	assert_true(
+	    shell("mkdir -p w/b w/a/x && touch w/b/2 w/b/10 w/a/x/f w/.hidden && ln -sf b/2 w/link && mkfifo w/pipe"));
+	assert_int_equal(walk(in_folder("w"), note, &b, &err), 0);
+	assert_string_equal(b.ptr, "/w/.hidden\n/w/a/x/f\n/w/b/10\n/w/b/2\n/w/link: symbolic link, not followed\n"
+				   "/w/pipe: not a regular file\n");
+	buf_clear(&b);
+	assert_int_equal(walk(in_folder("w/link"), note, &b, &err), 0);
+	assert_string_equal(b.ptr, "/w/link\n"); /* given by name: followed */
+	buf_clear(&b);
+	assert_int_equal(walk(in_folder("w/none"), note, &b, &err), 0);
+	assert_string_equal(b.ptr, "/w/none: No such file or directory\n");
+	buf_done(&b);
+	assert_int_equal(source_open(&src, in_folder("w/pipe"), &err), ERR_INPUT);
+	assert_int_equal(source_open(&src, in_folder("w"), &err), ERR_INPUT);
+	assert_int_equal(source_open(&src, in_folder("none"), &err), ERR_INPUT);
+}
+
+static int setup(void **state)
+{
+	unsigned x = 1;
+	text = malloc(LINES * 40);
+	for (int i = 0; i < LINES; i++) {
+		x = x * 1103515245 + 12345;
+		text_len += (size_t)sprintf(text + text_len, "T%d line %u\n", i, x);
+	}
+	return folder_make(state);
+}
+
+static int teardown(void **state)
+{
+	free(text);
+	return folder_drop(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_plain_and_packed),
+	    cmocka_unit_test(test_cut_gzip),
+	    cmocka_unit_test(test_archives),
+	    cmocka_unit_test(test_links_and_damage),
+	    cmocka_unit_test(test_text_that_looks_odd),
+	    cmocka_unit_test(test_walk),
+	};
+	(void)toys;
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
