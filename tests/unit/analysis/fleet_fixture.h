@@ -44,11 +44,17 @@ static UNUSED void request(int n, double from, double to, const char *tenant, in
 			 n, 9000 + n, tenant, status, prompt, status < 300 ? 20 : 0, status < 300 ? 99 : 12, from, to);
 		put(gw, EVENT_GATEWAY, to, line);
 	}
+	if (prefill && !strcmp(prefill, "rejected")) { /* names the prompt; the leg itself then reports one token */
+		snprintf(line, sizeof(line),
+			 "what=rejected rid=p%d room=%d role=prefill input_tokens=%d limit_tokens=994", n, 9000 + n,
+			 prompt);
+		put(pre, EVENT_LEG, from + .5, line);
+	}
 	if (prefill) {
 		snprintf(line, sizeof(line),
 			 "what=%s rid=p%d room=%d role=prefill input_tokens=%d input_flag=exact started_ns=%g "
 			 "finished_ns=%g",
-			 prefill, n, 9000 + n, prefill_in, from, from + 1);
+			 strcmp(prefill, "rejected") ? prefill : "finished", n, 9000 + n, prefill_in, from, from + 1);
 		put(pre, EVENT_LEG, from + 1, line);
 	}
 	snprintf(
@@ -63,12 +69,12 @@ static int seq;
 static UNUSED void page(double at, const char *op, const char *rid, const char *pages)
 {
 	char line[300];
+	if (!strcmp(op, "boot"))
+		seq = 0;
 	snprintf(line, sizeof(line), "op=%s seq=%d pool=kv%s%s%s%s", op, seq++, rid ? " rid=" : "", rid ? rid : "",
 		 pages ? " pages=" : "", pages ? pages : "");
 	if (!strcmp(op, "boot"))
 		strcat(line, " page_size=10 pool_pages=500");
-	if (!strcmp(op, "boot"))
-		seq = 1;
 	put(log_d, EVENT_PAGE, at, line);
 }
 
