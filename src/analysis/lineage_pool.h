@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage_pool.h - one pool as the sweep sees it: pages, the slots they rest on, holds and shares; private to
+ * lineage_pool.c, lineage_read.c and lineage_sweep.c
+ */
+#pragma once
+
+#include "lineage.h"
+
+enum { SLOT_NONE = 0, SLOT_CLEARED = 1, SLOTS_FIXED = 2 };
+enum { POOLS_MAX = 1024, ACTORS_MAX = 1 << 30 };
+
+struct slot {
+	uint32_t actor;
+	uint32_t pages; /* pages that rest on it; free when 0, then `actor` is the next free slot */
+	struct mark at;
+};
+
+struct share {
+	uint32_t first, count, no;
+};
+
+struct hold { /* what one actor has in one pool, from its alloc until it gave all back */
+	uint32_t actor, first_no;
+	uint64_t owned;
+	bool clean;
+	struct share *shares; /* sorted, apart */
+	uint32_t n_shares, cap_shares;
+	struct runset todo; /* log without reads: what the next decode step will look at */
+};
+
+struct pend { /* one page that was read before its reader filled it: stale, or not ready? */
+	uint32_t next, reader, owner;
+	struct mark read, alloc, write;
+	bool certain;
+};
+
+struct page_pool {
+	uint32_t n, top; /* allocated, touched */
+	uint32_t *owner, *alloc, *content;
+	uint32_t *pend;     /* NULL until a page is pending; index + 1 */
+	uint32_t *attached; /* NULL until a page is shared */
+	struct slot *slots;
+	uint32_t n_slots, cap_slots, free_slot;
+	struct pend *pends;
+	uint32_t n_pends, cap_pends, free_pend, live_pends;
+	struct map holds; /* actor -> index */
+	struct hold *hold;
+	uint32_t n_hold, cap_hold, free_hold;
+	struct map edges;  /* reader, owner, kind -> index in sweep.edges */
+	bool known, clean; /* content 0 is nobody's; no hole since boot or reset */
+	uint32_t hole_no;  /* operation behind the last hole; 0: none */
+	uint32_t limit;    /* pool_pages; 0: not said */
+	int64_t page_size;
+};
+
+struct sweep {
+	bool implied;
+	uint32_t no;
+	struct page_pool *pools;
+	uint32_t n_pools;
+	bool fresh; /* a boot record opened this segment: pools that appear later are empty */
+	uint32_t hole_no;
+	bool clean;
+	struct edge *edges;
+	size_t n_edges, cap_edges;
+	struct map cover_of; /* actor -> index */
+	struct cover *covers;
+	size_t n_covers, cap_covers;
+};
+
+/* --- lineage_pool.c --- */
+int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;
+int grow32(void **p, uint32_t *cap, uint32_t n, size_t size, struct err *err) MUST_CHECK;
+int grow_pages(uint32_t **p, uint32_t old, uint32_t n, struct err *err) MUST_CHECK;
+int pages_grow(struct page_pool *p, uint32_t end, struct err *err) MUST_CHECK;
+int slot_new(struct page_pool *p, uint32_t actor, struct mark at, uint32_t *ret, struct err *err) MUST_CHECK;
+void slot_drop(struct page_pool *p, uint32_t i, uint32_t pages);
+void slot_set(struct page_pool *p, uint32_t *array, uint32_t first, uint32_t end, uint32_t to);
+struct hold *hold_find(const struct page_pool *p, uint32_t actor);
+int hold_get(struct page_pool *p, uint32_t actor, uint32_t no, struct hold **ret, struct err *err) MUST_CHECK;
+void hold_drop(struct page_pool *p, struct hold *h);
+uint32_t share_at(const struct hold *h, uint32_t page);
+int share_cut(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end, struct err *err) MUST_CHECK;
+int share_add(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end, uint32_t no,
+	      struct err *err) MUST_CHECK;
+
+/* --- lineage_read.c --- */
+int cover_get(struct sweep *s, uint32_t actor, struct cover **ret, struct err *err) MUST_CHECK;
+void cover_break(struct sweep *s, uint32_t actor);
+/* Settles what `reader` (0: everybody) has waiting on pages [first, end). filled: its own content has arrived. */
+int pend_settle(struct sweep *s, uint32_t pool, uint32_t reader, uint32_t first, uint32_t end, bool filled,
+		struct err *err) MUST_CHECK;
+/* The actor of op looks at pages [first, end). */
+int read_pages(struct sweep *s, const struct sweep_op *op, uint32_t first, uint32_t end, struct err *err) MUST_CHECK;

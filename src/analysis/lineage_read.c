@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage_read.c - a read of pages, judged: whose content, which kind, how sure
+ *
+ * Which kind a read of a page by R is, when its content is W's (W is not R):
+ *   R attached by share, and the content is older than that, or the page was not given away since     shared
+ *   content newer than R's alloc                                                                     late_write
+ *   content older (or none), and R's own write or recv arrives before R frees the page               not_ready
+ *   else: older content                                                                              stale
+ *   else: none since boot, or cleared                                                                uninitialised
+ * Content 0 means "as the pool started": nobody's after a boot or reset record, unknown when the log began without one.
+ */
+#include "lineage_pool.h"
+
+const char *const edge_kind_names[EDGE_KINDS] = {
+    [EDGE_STALE] = "stale",         [EDGE_LATE_WRITE] = "late_write",
+    [EDGE_NOT_READY] = "not_ready", [EDGE_UNINITIALISED] = "uninitialised",
+    [EDGE_SHARED] = "shared",
+};
+
+/* ---- covers: is the log complete for an actor? ---- */
+int cover_get(struct sweep *s, uint32_t actor, struct cover **ret, struct err *err)
+{
+	uint32_t *i = map_find(&s->cover_of, actor);
+	if (!i) {
+		int rc = grow_array((void **)&s->covers, &s->cap_covers, s->n_covers, sizeof(*s->covers), err);
+		if (rc == 0)
+			rc = map_put(&s->cover_of, actor, (uint32_t)s->n_covers, err);
+		if (rc < 0)
+			return rc;
+		s->covers[s->n_covers] = (struct cover){.actor = actor};
+		*ret = &s->covers[s->n_covers++];
+		return 0;
+	}
+	*ret = &s->covers[*i];
+	return 0;
+}
+
+void cover_break(struct sweep *s, uint32_t actor)
+{
+	uint32_t *i = map_find(&s->cover_of, actor);
+	if (i)
+		s->covers[*i].broken = true;
+}
+
+/* ---- edges ---- */
+struct verdict_of { /* a read of some pages, judged */
+	uint32_t reader, owner;
+	enum edge_kind kind;
+	bool certain;
+	struct mark read, alloc, write;
+};
+
+static int edge_add(struct sweep *s, uint32_t pool, const struct verdict_of *v, uint32_t first, uint32_t end,
+		    struct err *err)
+{
+	struct page_pool *p = &s->pools[pool];
+	uint64_t key = ((uint64_t)v->reader << 30 | v->owner) << 3 | v->kind;
+	uint32_t *at = map_find(&p->edges, key);
+	struct edge *e;
+	if (at) {
+		e = &s->edges[*at];
+	} else {
+		int rc = grow_array((void **)&s->edges, &s->cap_edges, s->n_edges, sizeof(*s->edges), err);
+		if (rc == 0)
+			rc = map_put(&p->edges, key, (uint32_t)s->n_edges, err);
+		if (rc < 0)
+			return rc;
+		e = &s->edges[s->n_edges++];
+		*e = (struct edge){.pool = pool, .reader = v->reader, .owner = v->owner, .kind = v->kind};
+		e->last_ns = TIME_UNKNOWN;
+	}
+	if (!e->first_no || v->read.no < e->first_no) {
+		e->first_no = v->read.no;
+		e->first_ns = v->read.ns;
+	}
+	/* the records that stand for the edge: the first certain read, else the first */
+	if (!e->read.no || (v->certain && !e->certain) || (v->certain == e->certain && v->read.no < e->read.no)) {
+		e->read = v->read;
+		e->alloc = v->alloc;
+		e->write = v->write;
+	}
+	e->certain |= v->certain;
+	if (v->read.ns != TIME_UNKNOWN && v->read.ns > e->last_ns)
+		e->last_ns = v->read.ns;
+	return runset_add(&e->pages, first, end - first, err);
+}
+
+/* ---- reads that wait: stale, or not ready? ---- */
+static int pend_add(struct sweep *s, uint32_t pool, const struct verdict_of *v, uint32_t first, uint32_t end,
+		    struct err *err)
+{
+	struct page_pool *p = &s->pools[pool];
+	int rc = 0;
+	if (!p->pend)
+		rc = grow_pages(&p->pend, 0, p->n, err);
+	for (uint32_t page = first; rc == 0 && page < end; page++) {
+		uint32_t i = p->pend[page];
+		while (i && (p->pends[i - 1].reader != v->reader || p->pends[i - 1].owner != v->owner))
+			i = p->pends[i - 1].next;
+		if (i) { /* seen before; a later look can only make it certain */
+			if (v->certain && !p->pends[i - 1].certain) {
+				p->pends[i - 1].certain = true;
+				p->pends[i - 1].write = v->write;
+				p->pends[i - 1].alloc = v->alloc;
+			}
+			continue;
+		}
+		i = p->free_pend;
+		if (i) {
+			p->free_pend = p->pends[i - 1].next;
+		} else {
+			rc = grow32((void **)&p->pends, &p->cap_pends, p->n_pends, sizeof(*p->pends), err);
+			if (rc < 0)
+				return rc;
+			i = ++p->n_pends;
+		}
+		p->pends[i - 1] = (struct pend){.next = p->pend[page],
+						.reader = v->reader,
+						.owner = v->owner,
+						.read = v->read,
+						.alloc = v->alloc,
+						.write = v->write,
+						.certain = v->certain};
+		p->pend[page] = i;
+		p->live_pends++;
+	}
+	return rc;
+}
+
+/* Settles what `reader` (0: everybody) has waiting on pages [first, end). filled: its own content has arrived. */
+int pend_settle(struct sweep *s, uint32_t pool, uint32_t reader, uint32_t first, uint32_t end, bool filled,
+		struct err *err)
+{
+	struct page_pool *p = &s->pools[pool];
+	if (!p->live_pends)
+		return 0;
+	for (uint32_t page = first; page < end && p->live_pends; page++) {
+		for (uint32_t *link = &p->pend[page]; *link;) {
+			struct pend *w = &p->pends[*link - 1];
+			if (reader && w->reader != reader) {
+				link = &w->next;
+				continue;
+			}
+			struct verdict_of v = {.reader = w->reader,
+					       .owner = w->owner,
+					       .certain = w->certain,
+					       .read = w->read,
+					       .alloc = w->alloc,
+					       .write = w->write};
+			v.kind = filled ? EDGE_NOT_READY : w->owner ? EDGE_STALE : EDGE_UNINITIALISED;
+			int rc = edge_add(s, pool, &v, page, page + 1, err);
+			if (rc < 0)
+				return rc;
+			uint32_t gone = *link;
+			*link = w->next;
+			w->next = p->free_pend;
+			p->free_pend = gone;
+			p->live_pends--;
+		}
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* Pages [first, end) have one content, one alloc, and the reader's share number (0: not attached). */
+static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t first, uint32_t end,
+		       uint32_t share_no, struct err *err)
+{
+	struct page_pool *p = &s->pools[op->pool];
+	const struct slot *c = &p->slots[p->content[first]], *a = &p->slots[p->alloc[first]];
+	bool own_alloc = p->alloc[first] && a->actor == op->actor;
+	struct verdict_of v = {.reader = op->actor, .read = op->at};
+	if (own_alloc)
+		v.alloc = a->at;
+	uint32_t written = 0;
+	if (p->content[first] >= SLOTS_FIXED) {
+		v.owner = c->actor;
+		v.write = c->at;
+		written = c->at.no;
+	} else if (p->content[first] == SLOT_NONE && !p->known) {
+		cover_break(s, op->actor);
+		return 0;
+	}
+	v.certain = p->hole_no <= MAX(written, own_alloc ? a->at.no : 0);
+	if (v.owner && share_no) {
+		bool legit = written < share_no || (p->alloc[first] && a->actor == v.owner && a->at.no < share_no);
+		v.kind = legit ? EDGE_SHARED : EDGE_LATE_WRITE;
+		v.certain |= legit;
+		return edge_add(s, op->pool, &v, first, end, err);
+	}
+	uint32_t base = own_alloc ? a->at.no : h ? h->first_no : 0;
+	if (!base) {
+		uint32_t *i = map_find(&s->cover_of, op->actor);
+		base = i ? s->covers[*i].first_no : 0;
+	}
+	if (v.owner && base && written > base) {
+		v.kind = EDGE_LATE_WRITE;
+		return edge_add(s, op->pool, &v, first, end, err);
+	}
+	return pend_add(s, op->pool, &v, first, end, err);
+}
+
+static int read_shared(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t first, uint32_t end,
+		       struct err *err)
+{
+	while (first < end) {
+		uint32_t i = share_at(h, first), stop = end, no = 0;
+		if (i < h->n_shares && h->shares[i].first <= first) {
+			stop = MIN(end, h->shares[i].first + h->shares[i].count);
+			no = h->shares[i].no;
+		} else if (i < h->n_shares) {
+			stop = MIN(end, h->shares[i].first);
+		}
+		int rc = read_judged(s, op, h, first, stop, no, err);
+		if (rc < 0)
+			return rc;
+		first = stop;
+	}
+	return 0;
+}
+
+int read_pages(struct sweep *s, const struct sweep_op *op, uint32_t first, uint32_t end, struct err *err)
+{
+	struct page_pool *p = &s->pools[op->pool];
+	const uint32_t *content = p->content, *alloc = p->alloc;
+	struct hold *h = hold_find(p, op->actor);
+	while (first < end) {
+		uint32_t c = content[first], a = alloc[first], stop = first + 1;
+		if (c >= SLOTS_FIXED && p->slots[c].actor == op->actor) { /* its own: the alloc does not matter */
+			while (stop < end && content[stop] == c)
+				stop++;
+			first = stop;
+			continue;
+		}
+		while (stop < end && content[stop] == c && alloc[stop] == a)
+			stop++;
+		int rc = h && h->n_shares ? read_shared(s, op, h, first, stop, err)
+					  : read_judged(s, op, h, first, stop, 0, err);
+		if (rc < 0)
+			return rc;
+		first = stop;
+	}
+	return 0;
+}
