@@ -104,10 +104,10 @@ const struct known *custody_next(const struct custody *k, const unsigned char sh
 }
 
 const struct known *custody_of_content(const struct custody *k, const unsigned char content[SHA256_BYTES],
-				       int64_t except)
+				       int64_t except, size_t *at)
 {
-	for (size_t i = 0; i < k->n; i++) {
-		const struct known *e = &k->known[i];
+	while (*at < k->n) {
+		const struct known *e = &k->known[(*at)++];
 		if (e->has_content && !e->pending && e->source != except && !memcmp(e->content, content, SHA256_BYTES))
 			return e;
 	}

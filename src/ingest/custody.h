@@ -31,9 +31,9 @@ void custody_close(struct custody *k);
 int custody_of_size(const struct custody *k, uint64_t stored_bytes);
 /* Next source at or after *at with this digest of the stored file; NULL at the end. */
 const struct known *custody_next(const struct custody *k, const unsigned char sha256[SHA256_BYTES], size_t *at);
-/* The source with this content, but not `except`; NULL: none. Pending ones do not count. */
+/* Next source at or after *at with this content, but not `except`; NULL at the end. Pending ones do not count. */
 const struct known *custody_of_content(const struct custody *k, const unsigned char content[SHA256_BYTES],
-				       int64_t except);
+				       int64_t except, size_t *at);
 
 /* A finished source without a single byte under this path: nothing tells it from an empty one read now; 0: none. */
 int custody_empty(struct custody *k, struct text path, int64_t except, int64_t *ret, struct err *err) MUST_CHECK;

@@ -131,6 +131,42 @@ static int report_known(struct session *s, int64_t source, struct text path, con
 	return rc;
 }
 
+/* Two nodes of one kind give snapshots with the same bytes, and each is a fact about its own node: a document is known
+ * only where it speaks of the same worker. Logs of lines are not written twice with the same bytes.
+ * 1: the row is of another worker than the one that is asked for now. */
+static int of_other_worker(struct session *s, int64_t source, struct text worker, struct err *err)
+{
+	struct arena a;
+	struct source_result row = {0};
+	arena_init(&a, 0);
+	int rc = custody_row(&s->custody, source, &row, &a, err);
+	if (rc == 0) {
+		const struct parser *p = parser_find(s->o->parsers, s->o->n_parsers, row.format);
+		rc = p && p->shape == SHAPE_DOCUMENT && !text_is(row.worker_basis, "record") && worker.len &&
+		     !text_eq(row.worker, worker);
+	}
+	arena_done(&a);
+	return rc;
+}
+
+/* Of the sources with this content the first that is not of another worker; *ret 0: none. */
+static int find_twin(struct session *s, const unsigned char *content, const struct source_result *r, int64_t *ret,
+		     struct err *err)
+{
+	const struct known *k;
+	*ret = 0;
+	for (size_t at = 0; (k = custody_of_content(&s->custody, content, r->source, &at));) {
+		int rc = of_other_worker(s, k->source, r->worker, err);
+		if (rc < 0)
+			return rc;
+		if (rc == 0) {
+			*ret = k->source;
+			return 0;
+		}
+	}
+	return 0;
+}
+
 static int finish_member(struct session *s, struct stored *st, struct stored_member *m, struct err *err)
 {
 	struct source_result *r = &m->r;
@@ -144,14 +180,12 @@ static int finish_member(struct session *s, struct stored *st, struct stored_mem
 	}
 	if (content)
 		sha256_hex(content, r->content_sha256);
-	const struct known *twin = NULL;
 	int64_t known = 0;
 	int rc = 0;
 	if (content && r->status != SOURCE_FAILED && r->account.bytes)
-		twin = custody_of_content(&s->custody, content, r->source);
+		rc = find_twin(s, content, r, &known, err);
 	else if (r->status != SOURCE_FAILED)
 		rc = custody_empty(&s->custody, r->path, r->source, &known, err);
-	known = twin ? twin->source : known;
 	if (rc == 0 && known) {
 		rc = custody_drop(&s->custody, r->source, err);
 		return rc < 0 ? rc : report_known(s, known, r->path, r, err);
@@ -234,6 +268,45 @@ static int wants_again(struct session *s, const struct known *k, const char *pat
 	return rc < 0 ? rc : again;
 }
 
+/* Is the member of `k` now, in the stored file at `path`, another worker's? 1 it is. */
+static int now_of_other_worker(struct session *s, const struct known *k, const char *path, struct err *err)
+{
+	struct arena a;
+	struct source_result row = {0}, asked = {0};
+	struct naming n = {0};
+	arena_init(&a, 0);
+	int rc = custody_row(&s->custody, k->source, &row, &a, err);
+	size_t bang = rc == 0 ? text_find_char(row.path, '!', 0) : SIZE_MAX;
+	struct text member = bang == SIZE_MAX ? TEXT("") : text_from(row.path, bang);
+	char *now = NULL;
+	if (rc == 0 && asprintf(&now, "%s%.*s", path, TEXT_ARG(member)) < 0)
+		rc = err_nomem(err);
+	if (rc == 0)
+		rc = naming_begin(&n, s, now, &asked, &a, err);
+	if (rc == 0)
+		rc = of_other_worker(s, k->source, asked.worker, err);
+	naming_done(&n);
+	free(now);
+	arena_done(&a);
+	return rc;
+}
+
+/* Next source with these stored bytes that is not another worker's by now. *ret_rc: ERR_* or 0. */
+static const struct known *next_same(struct session *s, const unsigned char *sha, const char *path, size_t *at,
+				     int *ret_rc, struct err *err)
+{
+	const struct known *k;
+	*ret_rc = 0;
+	while ((k = custody_next(&s->custody, sha, at))) {
+		int rc = now_of_other_worker(s, k, path, err);
+		if (rc < 0)
+			*ret_rc = rc;
+		if (rc <= 0)
+			return rc < 0 ? NULL : k;
+	}
+	return NULL;
+}
+
 /* Same stored bytes as before? 1 reported, nothing to read; 0 to be read. */
 static int known_file(struct session *s, struct source *src, const char *path, struct err *err)
 {
@@ -248,24 +321,24 @@ static int known_file(struct session *s, struct source *src, const char *path, s
 		return rc < 0 ? rc : 0;
 	const struct known *k;
 	bool again = false, any = false;
-	for (size_t at = 0; (k = custody_next(&s->custody, sha, &at)) && !again;) {
+	for (size_t at = 0; (k = next_same(s, sha, path, &at, &rc, err)) && !again;) {
 		any = true;
 		rc = wants_again(s, k, path, err);
 		if (rc < 0)
 			return rc;
 		again = rc == 1;
 	}
-	if (!any)
-		return 0;
+	if (rc < 0 || !any)
+		return rc < 0 ? rc : 0;
 	rc = pool_drain(s->pool, err); /* results come in the order of the files */
 	if (rc < 0)
 		return rc;
-	for (size_t at = 0; again && (k = custody_next(&s->custody, sha, &at)); at = 0) {
+	for (size_t at = 0; again && (k = next_same(s, sha, path, &at, &rc, err)); at = 0) {
 		rc = custody_drop(&s->custody, k->source, err);
 		if (rc < 0)
 			return rc;
 	}
-	for (size_t at = 0; !again && (k = custody_next(&s->custody, sha, &at));) {
+	for (size_t at = 0; !again && (k = next_same(s, sha, path, &at, &rc, err));) {
 		struct arena a;
 		struct source_result row;
 		arena_init(&a, 0);
@@ -282,7 +355,7 @@ static int known_file(struct session *s, struct source *src, const char *path, s
 		if (rc < 0)
 			return rc;
 	}
-	return !again;
+	return rc < 0 ? rc : !again;
 }
 
 static int read_members(struct session *s, struct source *src, struct stored *st, struct err *err)

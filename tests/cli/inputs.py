@@ -66,6 +66,18 @@ data = PAGES.encode() + b"\x00\x00\x00\xff\xfe torn\n" + PAGES.encode()[:40]
 row, back = ingest("torn.jsonl", data, 0, "ingested")
 expect(back == data and row["unparsed"] == 2, "NULs, invalid UTF-8 and a torn end to be counted")
 
+# two nodes of one kind give the same snapshot: a fact about each; a copy of one of them is known
+snapshot = json.dumps({"model_path": "m", "max_total_num_tokens": 4096, "context_length": 8192, "disaggregation_mode": "prefill",
+                       "version": "0.5.21", "host": "0.0.0.0", "port": 30000, "server_args": {}, "internal_states": [{}]})
+with Box() as box:
+    for name in ("prefill-0.json", "prefill-1.json", "copy/prefill-1.json"):
+        box.write("snap/" + name, snapshot)
+    rows = box.json("ingest", "case.ptc", "snap")["rows"]
+    expect(sorted((r["worker"], r["status"]) for r in rows) ==
+           [("prefill-0", "ingested"), ("prefill-1", "ingested"), ("prefill-1", "known")], f"twins to be told apart: {rows}")
+    expect({r["status"] for r in box.json("ingest", "case.ptc", "snap")["rows"]} == {"known"}, "all known the second time")
+    expect(len(box.json("info", "case.ptc")["workers"]) == 2, "two workers")
+
 with Box() as box:
     expect("no such" in one_line_error(box.run("ingest", "case.ptc", "missing.log", code=3)), "a missing file to be named")
     expect(not os.path.exists(box.path("case.ptc")), "no case to be made for a missing file")
