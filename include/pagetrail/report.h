@@ -22,6 +22,7 @@ struct report_options {
 	int issue;            /* from 1 */
 	const struct report_asset *assets;
 	size_t n_assets;
+	const struct analysis_params *params; /* as registered; what a person entered is printed as such; may be NULL */
 	const struct query_text *queries;
 	size_t n_queries;
 	/* Called for each file written, with its path. */

@@ -51,6 +51,7 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	o.kind = args.at[1];
 	o.issue = (int)issue;
+	o.params = &ask.analysis;
 	rc = report_write(c, &o, err);
 	return rc ? rc : EXIT_DONE;
 }
