@@ -12,6 +12,5 @@
 -- order:  started_at, request
 -- empty:  no contradiction among the predicates of any response
 SELECT class, request, tenant, started_at, predicates, reasons, grade, refs
-FROM findings()
-WHERE conflict
+FROM findings('conflict')
 ORDER BY started_at, request, response_id

@@ -35,10 +35,8 @@
 SELECT request, aliases, tenant, model, status, streamed, delivered, prompt_tokens, prompt_tokens_flag,
        pool_tokens, input_limit, band, prefill_worker, decode_worker, room, started_at, finished_at,
        predicates, class, reasons, grade, owner_count, owner_tenants, candidate_owners, refs
-FROM findings()
-WHERE CASE WHEN :class IS NULL THEN class <> 'C4' OR conflict
-           ELSE instr(',' || replace(:class, ' ', '') || ',', ',' || class || ',') > 0 END
-  AND (:since IS NULL OR coalesce(started_at >= :since, 1))
+FROM findings(coalesce(replace(:class, ' ', ''), 'C1,C2,C3,C5,conflict'))
+WHERE (:since IS NULL OR coalesce(started_at >= :since, 1))
   AND (:until IS NULL OR coalesce(started_at < :until, 1))
   AND (:tenant IS NULL OR tenant = :tenant)
 ORDER BY started_at, request, response_id

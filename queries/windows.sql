@@ -14,7 +14,7 @@ SELECT w.name AS worker, w.role, count(*) AS affected, min(f.started_at) AS affe
        max(coalesce(f.finished_at, f.started_at)) AS affected_to,
        CASE WHEN count(*) = count(b.started_ns) THEN min(b.started_ns) END AS exposed_from,
        max(coalesce(f.finished_at, f.started_at)) AS exposed_to
-FROM findings() f JOIN leg d ON d.leg = f.decode_leg JOIN worker w ON w.worker = d.worker LEFT JOIN boot b ON b.boot = d.boot
-WHERE f.class IN ('C1', 'C2')
+FROM findings('C1,C2') f JOIN leg d ON d.leg = f.decode_leg JOIN worker w ON w.worker = d.worker
+     LEFT JOIN boot b ON b.boot = d.boot
 GROUP BY w.worker
 ORDER BY w.name

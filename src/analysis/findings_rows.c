@@ -92,6 +92,8 @@ static const struct rowset_column findings_columns[] = {
     {"response_id", "INTEGER", false},
     {"prefill_leg", "INTEGER", false},
     {"decode_leg", "INTEGER", false},
+    {"classes", "TEXT", true},  /* only these: "C1,C2"; "conflict" adds the contradictions */
+    {"brief", "INTEGER", true}, /* 1: numbers, predicates and tenant only; names, lists and refs stay empty */
 };
 /* A row names so many records at most: what it rests on, not everything that was said. */
 enum { REFS_BYTES = 1536 };
@@ -99,6 +101,8 @@ enum { REFS_BYTES = 1536 };
 struct rows_state {
 	struct answers *answers;
 	size_t at;
+	struct text classes; /* borrowed from the cursor; empty: all */
+	bool brief;
 	struct sql *response, *aliases, *leg, *boot, *worker;
 	struct buf refs, text;
 };
@@ -143,10 +147,11 @@ static int prepare_all(struct rows_state *x, struct case_file *c, struct err *er
 static int findings_open(void *ctx, const struct text *args, void **ret, struct err *err)
 {
 	struct analysis *a = ctx;
-	(void)args;
 	struct rows_state *x = calloc(1, sizeof(*x));
 	if (!x)
 		return err_nomem(err);
+	x->classes = args[0];
+	x->brief = args[1].len && !text_is(args[1], "0");
 	x->refs = x->text = BUF_INIT(16 * MIB);
 	int rc = analysis_answers(a, ANSWERS_FINDINGS, &x->answers, err);
 	if (rc == 0)
@@ -314,15 +319,31 @@ static void put_numbers(struct rowset *row, const struct findings *all, const st
 		rowset_int(row, F_DECODE_LEG, f->decode_leg);
 }
 
+static bool wanted(const struct rows_state *x, const struct finding *f)
+{
+	struct text rest = x->classes, part;
+	char name[3] = {'C', (char)('0' + f->c.class_id), 0};
+	if (!rest.ptr)
+		return true;
+	while (text_split(&rest, ',', &part))
+		if (text_is(part, name) || (f->c.conflict && text_is(part, "conflict")))
+			return true;
+	return false;
+}
+
 static int findings_next(void *state, struct rowset *row, struct err *err)
 {
 	struct rows_state *x = state;
 	const struct findings *all = x->answers->findings;
+	while (x->at < all->n && !wanted(x, &all->all[x->at]))
+		x->at++;
 	if (x->at == all->n)
 		return 0;
 	const struct finding *f = &all->all[x->at++];
 	put_numbers(row, all, f);
 	rowset_text(row, F_TENANT, answers_tenant(x->answers, f->tenant));
+	if (x->brief)
+		return 1;
 	int rc = put_response(x, row, f, err);
 	if (rc == 0)
 		rc = put_lists(x, row, f, err);

@@ -70,6 +70,17 @@ int pages_grow(struct page_pool *p, uint32_t end, struct err *err)
 	return rc;
 }
 
+void pages_drop(struct page_pool *p)
+{
+	free(p->owner);
+	free(p->alloc);
+	free(p->content);
+	free(p->pend);
+	free(p->attached);
+	p->owner = p->alloc = p->content = p->pend = p->attached = NULL;
+	p->n = 0;
+}
+
 int slot_new(struct page_pool *p, uint32_t actor, struct mark at, uint32_t *ret, struct err *err)
 {
 	uint32_t i = p->free_slot;

@@ -73,6 +73,7 @@ int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err) MU
 int grow32(void **p, uint32_t *cap, uint32_t n, size_t size, struct err *err) MUST_CHECK;
 int grow_pages(uint32_t **p, uint32_t old, uint32_t n, struct err *err) MUST_CHECK;
 int pages_grow(struct page_pool *p, uint32_t end, struct err *err) MUST_CHECK;
+void pages_drop(struct page_pool *p);
 int slot_new(struct page_pool *p, uint32_t actor, struct mark at, uint32_t *ret, struct err *err) MUST_CHECK;
 void slot_drop(struct page_pool *p, uint32_t i, uint32_t pages);
 void slot_set(struct page_pool *p, uint32_t *array, uint32_t first, uint32_t end, uint32_t to);

@@ -121,6 +121,8 @@ static int pool_get(struct sweep *s, uint32_t pool, struct err *err)
 	return 0;
 }
 
+enum { SPARSE_PAGES = 1 << 20 };
+
 /* Forgets content and owners; what was held was never seen freed. */
 static int pool_clear(struct sweep *s, uint32_t pool, bool known, struct err *err)
 {
@@ -134,7 +136,9 @@ static int pool_clear(struct sweep *s, uint32_t pool, bool known, struct err *er
 		cover_break(s, p->hold[i].actor);
 		hold_drop(p, &p->hold[i]);
 	}
-	if (p->top) {
+	if (p->top > SPARSE_PAGES) { /* a page number out of the blue: clearing would touch what was never used */
+		pages_drop(p);
+	} else if (p->top) {
 		memset(p->owner, 0, p->top * sizeof(*p->owner));
 		memset(p->alloc, 0, p->top * sizeof(*p->alloc));
 		memset(p->content, 0, p->top * sizeof(*p->content));
@@ -341,11 +345,7 @@ static void pools_free(struct sweep *s)
 			free(p->hold[j].shares);
 			runset_done(&p->hold[j].todo);
 		}
-		free(p->owner);
-		free(p->alloc);
-		free(p->content);
-		free(p->pend);
-		free(p->attached);
+		pages_drop(p);
 		free(p->slots);
 		free(p->pends);
 		free(p->hold);

@@ -373,10 +373,85 @@ static void test_oracle(void **state)
 	sqlite3_close(o.db);
 }
 
+/* ---- hostile and odd logs ---- */
+static struct edge *sweep_ops(struct sweep *s, const struct sweep_op *ops, size_t n, size_t *ret_n)
+{
+	struct err err = {0};
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(sweep_add(s, &ops[i], &err), 0);
+	assert_int_equal(sweep_end(s, &err), 0);
+	return sweep_edges(s, ret_n);
+}
+
+#define PAGES_AT(first, count) .runs = (const struct page_run[]){{first, count}}, .n_runs = 1
+
+static void test_bounds(void **state)
+{
+	(void)state;
+	struct sweep *s;
+	size_t n;
+	const struct sweep_op ops[] = {
+	    {.op = OP_ALLOC,
+	     .actor = 1,
+	     .content = 1,
+	     PAGES_AT(POOL_MAX_PAGES - 1, 1)}, /* no boot: the last page there can be */
+	    {.op = OP_RESET},
+	    {.op = OP_ALLOC, .actor = 1, .content = 1, PAGES_AT(UINT32_MAX, UINT32_MAX)},
+	    {.op = OP_READ, .actor = 1, .content = 1, PAGES_AT(POOL_MAX_PAGES, 1)},
+	    {.op = OP_BOOT, .pool_pages = 8, .page_size = 16},
+	    {.op = OP_WRITE, .actor = 1, .content = 1, PAGES_AT(6, 4)}, /* beyond the pool: not a page */
+	    {.op = OP_WRITE, .actor = 1, .content = 1, PAGES_AT(7, 1)},
+	    {.op = OP_ALLOC, .actor = 2, .content = 2, PAGES_AT(0, 8)},
+	    {.op = OP_READ, .actor = 2, .content = 2, PAGES_AT(6, 2)},
+	    {.op = OP_READ, .actor = 2, .content = 2, .pool = 5000, PAGES_AT(6, 2)},
+	    {.op = OP_READ, PAGES_AT(6, 2)}, /* nobody */
+	};
+	assert_int_equal(sweep_new(&s, false, NULL), 0);
+	struct edge *e = sweep_ops(s, ops, ARRAY_SIZE(ops), &n);
+	assert_int_equal(n, 2);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(runset_pages(&e[i].pages), 1);
+		assert_int_equal(e[i].page_size, 16);
+		assert_int_equal(e[i].owner, e[i].kind == EDGE_STALE ? 1 : 0);
+	}
+	sweep_free(s);
+}
+
+/* Complete: from alloc to free, nothing lost since boot. */
+static void test_cover(void **state)
+{
+	(void)state;
+	struct sweep *s;
+	struct err err = {0};
+	size_t n;
+	const struct sweep_op alloc = {.op = OP_ALLOC, .actor = 1, .content = 1, PAGES_AT(0, 4)};
+	const struct sweep_op half = {.op = OP_FREE, .actor = 1, .content = 1, PAGES_AT(0, 2)};
+	const struct sweep_op rest = {.op = OP_FREE, .actor = 1, .content = 1, PAGES_AT(2, 2)};
+	const struct sweep_op boot = {.op = OP_BOOT};
+	for (int way = 0; way < 5; way++) {
+		assert_int_equal(sweep_new(&s, false, NULL), 0);
+		assert_int_equal(way == 1 ? 0 : sweep_add(s, &boot, &err), 0); /* 1: the log begins without a boot */
+		if (way == 2)
+			sweep_hole(s); /* 2: before it came */
+		assert_int_equal(sweep_add(s, &alloc, &err), 0);
+		assert_int_equal(sweep_add(s, &half, &err), 0);
+		if (way == 3)
+			sweep_hole(s);                                         /* 3: while it was there */
+		assert_int_equal(way == 4 ? 0 : sweep_add(s, &rest, &err), 0); /* 4: it never gave all back */
+		(void)sweep_ops(s, NULL, 0, &n);
+		const struct cover *c = sweep_cover(s, 1);
+		assert_non_null(c);
+		assert_int_equal(!c->broken && !c->open, way == 0);
+		sweep_free(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_oracle),
+	    cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_cover),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
