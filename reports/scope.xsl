@@ -127,7 +127,7 @@
             the same tenant's in <xsl:call-template name="share"><xsl:with-param name="id">affected_same_tenant</xsl:with-param></xsl:call-template>;
             in <xsl:call-template name="share"><xsl:with-param name="id">affected_owner_unknown</xsl:with-param></xsl:call-template> the owner is not known.</p>
         </xsl:if>
-        <p><b>Evidence:</b> <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> records from
+        <p><b>Evidence:</b><xsl:text> </xsl:text><xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> records from
           <xsl:call-template name="n"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template> sources;
           <xsl:call-template name="n"><xsl:with-param name="id">unparsed</xsl:with-param></xsl:call-template> not understood,
           <xsl:call-template name="n"><xsl:with-param name="id">gaps</xsl:with-param></xsl:call-template> known gaps,
@@ -186,7 +186,7 @@
   </xsl:template>
 
   <xsl:template match="r:table[not(r:row)]">
-    <p class="empty">0 rows (query <code><xsl:value-of select="@query"/></code><xsl:if test="@classes">, classes <xsl:value-of select="@classes"/></xsl:if>). <xsl:value-of select="@empty-means"/></p>
+    <p class="empty">0 rows (query <code><xsl:value-of select="@query"/></code><xsl:if test="@classes">, classes <xsl:value-of select="@classes"/></xsl:if>): <xsl:value-of select="@empty-means"/>.</p>
   </xsl:template>
 
   <xsl:template match="r:table[r:row and @page-rows = 0]">
@@ -204,22 +204,40 @@
           <xsl:call-template name="count"><xsl:with-param name="value" select="$rows"/></xsl:call-template> printed; more in <code><xsl:value-of select="$file"/></code></xsl:if>;
           query <code><xsl:value-of select="@query"/></code><xsl:if test="@classes">, classes <xsl:value-of select="@classes"/></xsl:if></caption>
         <thead><tr>
-          <xsl:for-each select="$columns"><th scope="col" class="{@type} {@style}" title="{.}"><xsl:value-of select="@label"/></th></xsl:for-each>
+          <xsl:for-each select="$columns[@below = 'false']"><th scope="col" class="{@type} {@style}" title="{.}"><xsl:value-of select="@label"/></th></xsl:for-each>
         </tr></thead>
-        <tbody>
-          <xsl:for-each select="r:row[position() &lt;= $rows]">
-            <tr><xsl:for-each select="r:cell[position() &lt;= $shown]">
-              <xsl:variable name="at" select="position()"/>
-              <xsl:variable name="column" select="$columns[$at]"/>
-              <td class="{$column/@type} {$column/@style}"><xsl:apply-templates select="." mode="cell"><xsl:with-param name="column" select="$column"/></xsl:apply-templates></td>
-            </xsl:for-each></tr>
-          </xsl:for-each>
-        </tbody>
+        <xsl:choose>
+          <!-- long texts of a row go below it, over its full width -->
+          <xsl:when test="$columns[@below = 'true']">
+            <xsl:for-each select="r:row[position() &lt;= $rows]"><tbody>
+              <tr><xsl:call-template name="cells"><xsl:with-param name="columns" select="$columns"/></xsl:call-template></tr>
+              <tr class="more"><td></td><td colspan="{count($columns[@below = 'false']) - 1}">
+                <xsl:for-each select="r:cell[position() &lt;= $shown]">
+                  <xsl:variable name="at" select="position()"/>
+                  <xsl:variable name="column" select="$columns[$at]"/>
+                  <xsl:if test="$column/@below = 'true'"><div class="{$column/@style}"><xsl:if test="$column/@style != 'refs'"><b><xsl:value-of select="$column/@label"/>:</b><xsl:text> </xsl:text></xsl:if><xsl:apply-templates select="." mode="cell"><xsl:with-param name="column" select="$column"/></xsl:apply-templates></div></xsl:if>
+                </xsl:for-each></td></tr>
+            </tbody></xsl:for-each>
+          </xsl:when>
+          <xsl:otherwise><tbody><xsl:for-each select="r:row[position() &lt;= $rows]">
+            <tr><xsl:call-template name="cells"><xsl:with-param name="columns" select="$columns"/></xsl:call-template></tr>
+          </xsl:for-each></tbody></xsl:otherwise>
+        </xsl:choose>
       </table>
     </div>
   </xsl:template>
 
+  <xsl:template name="cells">
+    <xsl:param name="columns"/>
+    <xsl:for-each select="r:cell[position() &lt;= count($columns)]">
+      <xsl:variable name="at" select="position()"/>
+      <xsl:variable name="column" select="$columns[$at]"/>
+      <xsl:if test="$column/@below = 'false'"><td class="{$column/@type} {$column/@style}"><xsl:apply-templates select="." mode="cell"><xsl:with-param name="column" select="$column"/></xsl:apply-templates></td></xsl:if>
+    </xsl:for-each>
+  </xsl:template>
+
   <xsl:template match="r:cell[@unknown]" mode="cell"><span class="unknown">unknown</span></xsl:template>
+  <xsl:template match="r:cell[@absent]" mode="cell"><span class="unknown">&#8211;</span></xsl:template>
   <xsl:template match="r:cell[r:item]" mode="cell">
     <xsl:param name="column"/>
     <xsl:choose>
@@ -232,6 +250,7 @@
     <xsl:choose>
       <xsl:when test="$column/@type = 'time'"><xsl:apply-templates select="." mode="exact"/></xsl:when>
       <xsl:when test="$column/@style = 'count'"><xsl:value-of select="format-number(., '#,##0')"/></xsl:when>
+      <xsl:when test="$column/@style = 'code'"><xsl:value-of select="translate(., '_', ' ')"/></xsl:when>
       <xsl:when test="$column/@style = 'class'"><span class="badge {.}"><xsl:value-of select="."/></span></xsl:when>
       <xsl:otherwise><xsl:value-of select="."/></xsl:otherwise>
     </xsl:choose>

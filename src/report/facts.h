@@ -42,6 +42,7 @@ struct section {
 	    *shown; /* "column=Label,column": columns of the page in its order; NULL: each. The document has all */
 	const char *list; /* a second table that `query` sums up, or NULL */
 	const char *list_shown;
+	const char *empty; /* what no row means, where the classes make it differ from the query's own words */
 	const char *text;
 };
 extern const struct section scope_sections[];

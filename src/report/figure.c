@@ -302,9 +302,9 @@ static int figure_days(struct facts *f)
 	}
 	if (!rc && b.c1 + b.c2 > 0 && b.most > 0) {
 		int64_t step = nice_step(b.most), full = (b.most + step - 1) / step * step;
-		char unit[48] = "one day";
+		char unit[48] = "each day";
 		if (b.step > 1)
-			snprintf(unit, sizeof(unit), "%" PRId64 " days", b.step);
+			snprintf(unit, sizeof(unit), "each %" PRId64 " days", b.step);
 		snprintf(desc, sizeof(desc),
 			 "Stacked bars, one for %s: %" PRId64 " responses C1 and %" PRId64
 			 " responses C2 in all; the highest bar "

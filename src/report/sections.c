@@ -23,6 +23,7 @@ const struct section scope_sections[] = {
      .query = "scope",
      .classes = "C1,C2",
      .shown = RESPONSE_SHOWN,
+     .empty = "no response is confirmed or probable on the evidence that was read; see C3, C5 and the limits",
      .text = "Confirmed (C1) and probable (C2) responses: who received what was not theirs. Where no page log tells, "
 	     "'candidates' is the number of requests whose content the pages may have held."},
     {.id = "open",
@@ -30,6 +31,7 @@ const struct section scope_sections[] = {
      .query = "scope",
      .classes = "C3,C5",
      .shown = RESPONSE_SHOWN,
+     .empty = "each response of the population is confirmed, probable, or excluded by a named predicate",
      .text = "Possible (C3), and those that could not be determined (C5). A missing log is a reason to stand here, "
 	     "never a reason to be excluded."},
     {.id = "tenants",
@@ -57,7 +59,8 @@ const struct section scope_sections[] = {
      .shown = "worker=Worker,role=Role,affected=Affected responses,affected_from=Recipient window from,"
 	      "affected_to=Recipient window to,exposed_from=Exposed window from,exposed_to=Exposed window to",
      .text =
-	 "The recipient window is when affected responses were served. The exposed window begins earlier: a page keeps "
+	 "The recipient window runs from the start of the first to the end of the last affected response. The exposed "
+	 "window begins earlier: a page keeps "
 	 "its content until it is overwritten, so it reaches back to the start of the boot that answered. An unknown "
 	 "start means: before the log begins."},
     {.id = "coverage",

@@ -13,7 +13,7 @@
 enum { COLUMNS_MAX = 128 };
 
 struct table {
-	const char *query, *classes, *shown;
+	const char *query, *classes, *shown, *empty;
 	int64_t page_rows; /* rows that a page shows; -1: all, or none when there are more than PAGE_LIST_MAX */
 	struct query_info info;
 	unsigned order[COLUMNS_MAX]; /* column of the query at each place */
@@ -66,6 +66,7 @@ static const char *style_of(const struct query_column *c)
 {
 	static const char *const ids[] = {"request", "reader_request", "owner_request",
 					  "worker",  "decode_worker",  "path"};
+	static const char *const codes[] = {"band", "kind", "input_limit_basis", "status"};
 	if (text_is(c->name, "refs") || text_is(c->name, "reasons") || text_is(c->name, "class"))
 		return c->name.len == 4 ? "refs" : c->name.len == 5 ? "class" : "reasons";
 	if (text_ends(c->name, "sha256"))
@@ -73,9 +74,29 @@ static const char *style_of(const struct query_column *c)
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		if (text_is(c->name, ids[i]))
 			return "id";
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (text_is(c->name, codes[i]))
+			return "code";
 	if (text_is(c->type, "integer") && c->unit.len)
 		return "count";
 	return "plain";
+}
+
+static bool shows(const struct table *t, const char *style)
+{
+	for (unsigned i = 0; i < t->n_shown; i++)
+		if (!strcmp(style_of(&t->info.columns[t->order[i]]), style))
+			return true;
+	return false;
+}
+
+/* Long values go below their row; records too, where reasons already make a second line. */
+static bool is_below(const struct table *t, unsigned i)
+{
+	const char *style = style_of(&t->info.columns[t->order[i]]);
+	if (i >= t->n_shown)
+		return false;
+	return !strcmp(style, "reasons") || !strcmp(style, "digest") || (!strcmp(style, "refs") && shows(t, "reasons"));
 }
 
 static int put_columns(struct facts *f, xmlNodePtr node, const struct table *t)
@@ -95,6 +116,8 @@ static int put_columns(struct facts *f, xmlNodePtr node, const struct table *t)
 			rc = put_attr(f, c, "unit", col->unit);
 		if (!rc)
 			rc = put_attr(f, c, "shown", shown ? TEXT("true") : TEXT("false"));
+		if (!rc)
+			rc = put_attr(f, c, "below", is_below(t, i) ? TEXT("true") : TEXT("false"));
 		if (!rc)
 			rc = put_text(f, c, col->help);
 		if (rc)
@@ -135,14 +158,29 @@ static int put_items(struct facts *f, xmlNodePtr cell, struct text json, bool re
 	return rc;
 }
 
+/* Columns in which no value means that there is nothing to know: no candidates where owners are known, no end of a boot
+ * that runs on, no time of something that did not come. */
+static bool is_absent(struct text column)
+{
+	static const char *const names[] = {
+	    "candidate_owners",      "ended_at", "reason",        "first_received_at", "last_received_at",
+	    "longest_prompt_tokens", "grade",    "first_read_at", "last_read_at"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_is(column, names[i]))
+			return true;
+	return false;
+}
+
 static int put_cell(struct facts *f, xmlNodePtr row, struct sql *s, int i, const struct query_column *col)
 {
 	char tmp[64];
 	xmlNodePtr cell = put_node(f, row, "cell");
 	if (!cell)
 		return err_nomem(f->err);
-	if (sql_type(s, i) == SQL_NULL)
-		return put_attr(f, cell, "unknown", TEXT("true"));
+	if (sql_type(s, i) == SQL_NULL) {
+		bool absent = is_absent(col->name);
+		return put_attr(f, cell, absent ? "absent" : "unknown", TEXT("true"));
+	}
 	if (text_is(col->type, "json"))
 		return put_items(f, cell, sql_get_text(s, i), text_is(col->name, "reasons"));
 	if (text_is(col->type, "time"))
@@ -197,7 +235,7 @@ static int run_table(struct facts *f, xmlNodePtr section, struct table *t, const
 	if (!rc)
 		rc = put_attr(f, node, "title", t->info.title);
 	if (!rc)
-		rc = put_attr(f, node, "empty-means", t->info.empty);
+		rc = put_attr(f, node, "empty-means", t->empty ? text_of(t->empty) : t->info.empty);
 	if (!rc)
 		rc = put_columns(f, node, t);
 	return rc ? rc : put_rows(f, node, s, t);
@@ -225,8 +263,11 @@ int put_section(struct facts *f, const struct section *sec)
 		rc = put_attr(f, node, "title", text_of(sec->title));
 	if (!rc)
 		rc = put_element(f, node, "text", text_of(sec->text));
-	struct table t = {
-	    .query = sec->query, .classes = sec->classes, .shown = sec->shown, .page_rows = PAGE_ROWS_MAX};
+	struct table t = {.query = sec->query,
+			  .classes = sec->classes,
+			  .shown = sec->shown,
+			  .empty = sec->empty,
+			  .page_rows = PAGE_ROWS_MAX};
 	if (!rc)
 		rc = put_table(f, node, &t);
 	struct table list = {.query = sec->list, .shown = sec->list_shown, .page_rows = -1};
