@@ -236,7 +236,7 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_ingest = {
     .name = "ingest",
-    .synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--jobs N] [--plan]",
+    .synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--plan]",
     .summary = "Reads files, folders and archives of logs into a case",
     .help = "Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was.\n"
 	    "Every byte is kept as evidence, also of files that no format recognises (exit code 3).\n\n"

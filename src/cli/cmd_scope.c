@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+static bool something_found; /* any C1, C2, C3, C5 or conflict, whatever rows were asked for */
+
 /* Totals over the whole population, whatever rows are shown: classes add up to it. */
 static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 {
@@ -14,7 +16,7 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	    "band='boundary'),"
 	    " sum(class IN ('C1','C2') AND cross_tenant='yes'), sum(class IN ('C1','C2') AND cross_tenant='no'),"
 	    " max(NOT trigger_stands), max(NOT build_stands)"
-	    " FROM findings()";
+	    " FROM findings(NULL, 1)";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, c, sql, err);
 	if (!rc)
@@ -25,6 +27,7 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	for (int i = 0; i < 11; i++)
 		n[i] = sql_get_int(s, i);
 	bool trigger_fell = sql_get_int(s, 11), build_fell = sql_get_int(s, 12);
+	something_found = n[1] + n[2] + n[3] + n[5] + n[6] > 0;
 	CLEANUP(buf_done) struct buf b = BUF_INIT(8 * KIB);
 	rc = buf_printf(&b, err,
 			"{\"population\":%" PRId64 ",\"C1\":%" PRId64 ",\"C2\":%" PRId64 ",\"C3\":%" PRId64
@@ -60,12 +63,11 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 static int run(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
-	const char *side = "recipient", *classes = NULL, *since = NULL, *until = NULL, *tenant = NULL, *explain = NULL;
+	const char *side = "recipient", *classes = NULL, *since = NULL, *until = NULL, *tenant = NULL;
 	const struct option_spec options[] = {
 	    {"--side", OPTION_TEXT, &side},   {"--class", OPTION_TEXT, &classes}, {"--since", OPTION_TEXT, &since},
 	    {"--until", OPTION_TEXT, &until}, {"--tenant", OPTION_TEXT, &tenant},
 	};
-	(void)explain;
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, 1, err);
@@ -93,19 +95,22 @@ static int run(int argc, char **argv, struct err *err)
 			      "request,tenant,class,readers,reader_tenants,pages,first_read_at,grade", NULL, NULL, err);
 	else
 		rc = ask_query(c, "scope", &ask,
-			       "class,started_at,tenant,prompt_tokens,band,delivered,grade,owner_count,request,reasons",
+			       "class,request,tenant,prompt_tokens,band,delivered,started_at,grade,owner_count,reasons",
 			       add_totals, NULL, err);
 	if (rc)
 		return rc;
-	int64_t found;
-	rc = ask_int(c, "SELECT EXISTS(SELECT 1 FROM findings() WHERE class<>'C4' OR conflict)", &found, err);
-	return rc ? rc : found ? EXIT_FOUND : EXIT_DONE;
+	if (exposed) { /* the exit code speaks of the case, not of the side that was asked for */
+		int64_t found;
+		rc = ask_int(c, "SELECT EXISTS(SELECT 1 FROM findings(NULL, 1) WHERE class<>'C4' OR conflict)", &found,
+			     err);
+		something_found = found;
+	}
+	return rc ? rc : something_found ? EXIT_FOUND : EXIT_DONE;
 }
 
 const struct command command_scope = {
     .name = "scope",
-    .synopsis =
-	"CASE [--side recipient|exposed] [--class C1,C2] [--since T] [--until T] [--tenant NAME] [--param pool=N]",
+    .synopsis = "CASE [--side recipient|exposed] [--class C1,C2] [--since T] [--until T] [--tenant NAME]",
     .summary = "Lists the responses affected, with class, predicates and evidence",
     .help = "Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). Totals count every response.\n\n"
 	    "  --side exposed    the other side: whose content was read\n"

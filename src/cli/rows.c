@@ -14,6 +14,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "pagetrail/json.h"
+
 enum { TABLE_MEASURED = 1000, TABLE_LIMIT = 200, EXTRAS_MAX = 8, CELL_WIDTH_MAX = 60 };
 
 struct extra {
@@ -31,6 +33,7 @@ struct rows {
 	unsigned at; /* next cell */
 	int64_t limit, count, printed;
 	struct zone *zone;
+	struct json *json; /* tables read lists out as words */
 	struct buf name, case_path, params, note, row;
 	int64_t as_of_ns;
 	struct extra extras[EXTRAS_MAX];
@@ -106,6 +109,8 @@ int rows_open(struct rows **ret, const struct rows_options *o, const char *case_
 	}
 	if (!rc && o->tz)
 		rc = zone_open(&r->zone, text_of(o->tz), err);
+	if (!rc && r->format == ROWS_TABLE && !(r->json = json_new()))
+		rc = err_nomem(err);
 	if (!rc)
 		rc = buf_json_string(&r->name, name, err);
 	if (!rc)
@@ -125,6 +130,7 @@ void rows_drop(struct rows *r)
 	if (!r)
 		return;
 	zone_close(r->zone);
+	json_free(r->json);
 	buf_done(&r->name);
 	buf_done(&r->case_path);
 	buf_done(&r->params);
@@ -184,6 +190,27 @@ static bool beyond_limit(const struct rows *r)
 	return r->limit && r->count >= r->limit;
 }
 
+/* ["a","b"] as "a, b"; {"T":"yes"} as "T=yes". What is no list stays as it is. */
+static int put_words(struct rows *r, struct text v, struct err *err)
+{
+	struct json_value doc, item;
+	struct text key, t;
+	char tmp[32];
+	int rc = json_parse(r->json, v, false, &doc, NULL, err);
+	if (rc)
+		return rc < 0 ? rc : text_visible(v, CELL_MAX_BYTES, &r->row, err);
+	struct json_iter it = json_iter(doc);
+	for (int n = 0; !rc && json_next(&it, &key, &item); n++) {
+		rc = n ? buf_add(&r->row, ", ", 2, err) : 0;
+		if (!rc && key.len)
+			rc = buf_printf(&r->row, err, "%.*s=", TEXT_ARG(key));
+		if (!rc)
+			rc = json_id(item, tmp, &t) ? text_visible(t, CELL_MAX_BYTES, &r->row, err)
+						    : json_write(item, &r->row, err);
+	}
+	return rc;
+}
+
 static int cell(struct rows *r, struct text v, bool quote, struct err *err)
 {
 	unsigned at = r->at++;
@@ -198,6 +225,8 @@ static int cell(struct rows *r, struct text v, bool quote, struct err *err)
 			rc = buf_add(&r->row, "null", 4, err);
 		else
 			rc = quote ? buf_json_string(&r->row, v, err) : buf_add_text(&r->row, v, err);
+	} else if (v.ptr && r->format == ROWS_TABLE && r->columns[at].type == CELL_JSON) {
+		rc = put_words(r, v, err);
 	} else {
 		rc = v.ptr ? text_visible(v, CELL_MAX_BYTES, &r->row, err) : 0;
 	}
@@ -492,6 +521,30 @@ static int close_json(struct rows *r, struct err *err)
 	return 0;
 }
 
+/* Notes are sentences: they wrap at words, a table does not. */
+static void put_notes(struct text notes)
+{
+	unsigned width = terminal_width();
+	struct text line, word;
+	notes = text_chomp(notes);
+	while (notes.len && text_split(&notes, '\n', &line)) {
+		size_t at = 0;
+		while (text_split(&line, ' ', &word)) {
+			size_t w = text_columns(word);
+			if (at && width && at + 1 + w > width) {
+				fputs("\n  ", stdout);
+				at = 2;
+			} else if (at) {
+				fputc(' ', stdout);
+				at++;
+			}
+			fwrite(word.ptr, 1, word.len, stdout);
+			at += w;
+		}
+		fputc('\n', stdout);
+	}
+}
+
 int rows_close(struct rows *r, int64_t *ret_count, struct err *err)
 {
 	int rc = r->rc ? err_set(err, r->rc, "the rows cannot be written: out of memory") : 0;
@@ -511,7 +564,7 @@ int rows_close(struct rows *r, int64_t *ret_count, struct err *err)
 		}
 		if (r->count > r->printed)
 			printf("(%" PRId64 " of %" PRId64 " rows; --limit 0 shows all)\n", r->printed, r->count);
-		fwrite(r->note.ptr ? r->note.ptr : "", 1, r->note.len, stdout);
+		put_notes(buf_text(&r->note));
 		break;
 	}
 	if (r->count > r->printed && (r->format == ROWS_CSV || r->format == ROWS_JSONL))

@@ -48,6 +48,8 @@ static void put_visible(struct text t)
 
 void system_print_error(const struct err *err)
 {
+	if (!err->what[0]) /* a closed pager: nobody is there to be told */
+		return;
 	fputs("pagetrail: ", stderr);
 	put_visible(text_of(err->what));
 	if (err->where[0]) {
@@ -77,8 +79,10 @@ int system_exit_code(const struct err *err)
 
 int system_flush(struct err *err)
 {
+	errno = 0;
 	if (fflush(stdout) || ferror(stdout))
-		return err_set_errno(err, ERR_IO, "cannot write the output");
+		return errno == EPIPE ? err_set(err, ERR_IO, "%s", "")
+				      : err_set_errno(err, ERR_IO, "cannot write the output");
 	return 0;
 }
 

@@ -64,7 +64,7 @@ for eol in (b"\r\n", b"\n"):
 
 data = PAGES.encode() + b"\x00\x00\x00\xff\xfe torn\n" + PAGES.encode()[:40]
 row, back = ingest("torn.jsonl", data, 0, "ingested")
-expect(back == data and row["unparsed"] == 2, "NULs, invalid UTF-8 and a torn end to be counted")
+expect(back == data and row["unparsed"] == 3, "NULs, invalid UTF-8 and a torn end to be counted")
 
 # two nodes of one kind give the same snapshot: a fact about each; a copy of one of them is known
 snapshot = json.dumps({"model_path": "m", "max_total_num_tokens": 4096, "context_length": 8192, "disaggregation_mode": "prefill",
