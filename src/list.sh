@@ -15,6 +15,7 @@ if [ "$1" = --guard ]; then
 	echo "/* $dir is as configured */" > "$out"
 	exit 0
 fi
+[ -d "$1" ] || exit 0 # a room without files
 cd "$1"; shift
 set -f; globs=$*; set +f
 for f in $globs; do
