@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render.c - validation and rendering of the canonical XML
  *
- * A stylesheet shows; it may not read or write files or the network, and computes nothing that the document does not
- * say. Threads: libxml2's error handler is set per call and reset; reports are written by one thread.
+ * A stylesheet shows; it may not read or write files or the network, not even to include another, and computes nothing
+ * that the document does not say. Threads: the loaders and error handlers of libxml2 and libxslt are replaced for the
+ * time of a call and put back; reports are written by one thread.
  */
 #include <libxml/parser.h>
 #include <libxml/relaxng.h>
+#include <libxslt/documents.h>
 #include <libxslt/security.h>
 #include <libxslt/transform.h>
 #include <libxslt/variables.h>
@@ -31,34 +33,79 @@ static void keep_first(void *ctx, const char *fmt, ...)
 	first->text[strcspn(first->text, "\n")] = '\0';
 }
 
-int render_validate(xmlDocPtr doc, struct text rng, struct err *err)
+static xmlParserInputPtr no_entity(const char *url, const char *id, xmlParserCtxtPtr ctx)
 {
-	struct first_error first = {""};
+	(void)url;
+	(void)id;
+	(void)ctx;
+	return NULL;
+}
+
+static xmlDocPtr no_document(const xmlChar *url, xmlDictPtr dict, int options, void *ctx, xsltLoadType type)
+{
+	(void)url;
+	(void)dict;
+	(void)options;
+	(void)ctx;
+	(void)type;
+	return NULL;
+}
+
+/* Nothing is loaded, and nothing printed, until release(). */
+static xmlExternalEntityLoader confine(struct first_error *first)
+{
+	xmlExternalEntityLoader usual = xmlGetExternalEntityLoader();
+	xmlSetExternalEntityLoader(no_entity);
+	xsltSetLoaderFunc(no_document);
+	xmlSetGenericErrorFunc(first, keep_first);
+	xsltSetGenericErrorFunc(first, keep_first);
+	return usual;
+}
+
+static void release(xmlExternalEntityLoader usual)
+{
+	xmlSetExternalEntityLoader(usual);
+	xsltSetLoaderFunc(NULL);
+	xmlSetGenericErrorFunc(NULL, NULL);
+	xsltSetGenericErrorFunc(NULL, NULL);
+}
+
+static int validate(xmlDocPtr doc, struct text rng, struct first_error *first, struct err *err)
+{
 	xmlRelaxNGParserCtxtPtr parser = xmlRelaxNGNewMemParserCtxt(rng.ptr, (int)rng.len);
 	if (!parser)
 		return err_nomem(err);
-	xmlRelaxNGSetParserErrors(parser, keep_first, keep_first, &first);
+	xmlRelaxNGSetParserErrors(parser, keep_first, keep_first, first);
 	xmlRelaxNGPtr schema = xmlRelaxNGParse(parser);
 	xmlRelaxNGFreeParserCtxt(parser);
 	if (!schema)
-		return err_set(err, ERR_BUG, "report.rng is not a RELAX NG schema: %s", first.text);
+		return err_set(err, ERR_BUG, "report.rng is not a RELAX NG schema: %s", first->text);
 	xmlRelaxNGValidCtxtPtr valid = xmlRelaxNGNewValidCtxt(schema);
 	int rc = 0;
 	if (!valid) {
 		rc = err_nomem(err);
 	} else {
-		xmlRelaxNGSetValidErrors(valid, keep_first, keep_first, &first);
+		xmlRelaxNGSetValidErrors(valid, keep_first, keep_first, first);
 		if (xmlRelaxNGValidateDoc(valid, doc) != 0)
-			rc = err_set(err, ERR_BUG, "the report does not fit its own schema: %s", first.text);
+			rc = err_set(err, ERR_BUG, "the report does not fit its own schema: %s", first->text);
 	}
 	xmlRelaxNGFreeValidCtxt(valid);
 	xmlRelaxNGFree(schema);
 	return rc;
 }
 
-static int transform(xsltStylesheetPtr style, xmlDocPtr doc, struct text css, struct buf *out, struct err *err)
+int render_validate(xmlDocPtr doc, struct text rng, struct err *err)
 {
 	struct first_error first = {""};
+	xmlExternalEntityLoader usual = confine(&first);
+	int rc = validate(doc, rng, &first, err);
+	release(usual);
+	return rc;
+}
+
+static int transform(xsltStylesheetPtr style, xmlDocPtr doc, struct text css, struct buf *out,
+		     struct first_error *first, struct err *err)
+{
 	xsltSecurityPrefsPtr sec = xsltNewSecurityPrefs();
 	xsltTransformContextPtr ctx = xsltNewTransformContext(style, doc);
 	int rc = 0;
@@ -72,14 +119,14 @@ static int transform(xsltStylesheetPtr style, xmlDocPtr doc, struct text css, st
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		xsltSetSecurityPrefs(sec, all[i], xsltSecurityForbid);
 	xsltSetCtxtSecurityPrefs(sec, ctx);
-	xsltSetTransformErrorFunc(ctx, &first, keep_first);
+	xsltSetTransformErrorFunc(ctx, first, keep_first);
 	if (xsltQuoteOneUserParam(ctx, (const xmlChar *)"css", (const xmlChar *)css.ptr)) {
 		rc = err_set(err, ERR_BUG, "the stylesheet has no parameter css");
 		goto out;
 	}
 	xmlDocPtr result = xsltApplyStylesheetUser(style, doc, NULL, NULL, NULL, ctx);
 	if (!result || ctx->state != XSLT_STATE_OK) {
-		rc = err_set(err, ERR_BUG, "the report cannot be rendered: %s", first.text);
+		rc = err_set(err, ERR_BUG, "the report cannot be rendered: %s", first->text);
 	} else {
 		xmlChar *bytes = NULL;
 		int n = 0;
@@ -96,18 +143,28 @@ out:
 	return rc;
 }
 
-int render_apply(xmlDocPtr doc, struct text xsl, struct text css, struct buf *out, struct err *err)
+static int apply(xmlDocPtr doc, struct text xsl, struct text css, struct buf *out, struct first_error *first,
+		 struct err *err)
 {
-	xmlDocPtr sheet =
-	    xmlReadMemory(xsl.ptr, (int)xsl.len, NULL, NULL, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	xmlDocPtr sheet = xmlReadMemory(xsl.ptr, (int)xsl.len, NULL, NULL, XML_PARSE_NONET);
 	if (!sheet)
-		return err_set(err, ERR_BUG, "a stylesheet is not well-formed");
-	xsltStylesheetPtr style = xsltParseStylesheetDoc(sheet); /* takes the document */
+		return err_set(err, ERR_BUG, "a stylesheet is not well-formed: %s", first->text);
+	xsltStylesheetPtr style = xsltParseStylesheetDoc(sheet); /* takes the document, unless it fails */
 	if (!style) {
 		xmlFreeDoc(sheet);
-		return err_set(err, ERR_BUG, "a stylesheet is not XSLT");
+		return err_set(err, ERR_BUG, "a stylesheet is not XSLT: %s", first->text);
 	}
-	int rc = transform(style, doc, css, out, err);
+	int rc = style->errors ? err_set(err, ERR_BUG, "a stylesheet is not XSLT: %s", first->text)
+			       : transform(style, doc, css, out, first, err);
 	xsltFreeStylesheet(style);
+	return rc;
+}
+
+int render_apply(xmlDocPtr doc, struct text xsl, struct text css, struct buf *out, struct err *err)
+{
+	struct first_error first = {""};
+	xmlExternalEntityLoader usual = confine(&first);
+	int rc = apply(doc, xsl, css, out, &first, err);
+	release(usual);
 	return rc;
 }
