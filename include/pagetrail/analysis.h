@@ -20,9 +20,9 @@ int resolve_needed(struct case_file *c, struct err *err) MUST_CHECK;
 
 /* What the user asserts or asks when classes are computed. Values entered by a person are printed as such. */
 struct analysis_params {
-	int64_t pool_tokens;    /* --param pool=N for boots that never printed one; 0: none */
-	int64_t input_limit;    /* --param limit=N; 0: none */
-	const char *policy;     /* --policy FILE (OSV); NULL: the built-in hypothesis, see docs/method.md */
+	int64_t pool_tokens; /* --param pool=N for boots that never printed one; 0: none */
+	int64_t input_limit; /* --param limit=N; 0: none */
+	const char *policy;  /* --policy FILE (OSV); NULL: the built-in hypothesis, see docs/method.md */
 };
 /* Registers the functions above on the connection; the params are copied. */
 int analysis_register(struct case_file *c, const struct analysis_params *params, struct err *err) MUST_CHECK;
@@ -36,7 +36,7 @@ struct predicates {
 enum class_id { CLASS_C1 = 1, CLASS_C2, CLASS_C3, CLASS_C4, CLASS_C5 };
 struct class_result {
 	enum class_id class_id;
-	int rule;         /* 1..8 as in docs/method.md */
+	int rule; /* 1..8 as in docs/method.md */
 	bool conflict;
 };
 /* trigger_stands, build_stands: false once a C1 with T=no (A=no) disproved that part of the hypothesis. */

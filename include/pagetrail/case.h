@@ -25,7 +25,7 @@ static inline void case_closep(struct case_file **c)
 const char *case_path(const struct case_file *c);
 bool case_writable(const struct case_file *c);
 
-int case_begin(struct case_file *c, struct err *err) MUST_CHECK;    /* BEGIN IMMEDIATE */
+int case_begin(struct case_file *c, struct err *err) MUST_CHECK; /* BEGIN IMMEDIATE */
 int case_commit(struct case_file *c, struct err *err) MUST_CHECK;
 void case_rollback(struct case_file *c); /* no-op outside a transaction */
 
@@ -37,7 +37,7 @@ int case_info_get(struct case_file *c, const char *key, struct buf *ret, struct 
 /* --- journal: append-only, hash-chained. Each row's sha256 = SHA-256(prev sha256 || seq || at_ns || action || detail) in
  * the byte form that docs/store-format.md defines. */
 int journal_append(struct case_file *c, int64_t at_ns, const char *action, struct text detail_json,
-                   unsigned char ret_head[SHA256_BYTES], struct err *err) MUST_CHECK;
+		   unsigned char ret_head[SHA256_BYTES], struct err *err) MUST_CHECK;
 /* 1 when the journal is empty. */
 int journal_head(struct case_file *c, unsigned char ret_head[SHA256_BYTES], struct err *err) MUST_CHECK;
 /* 0 the chain holds; 1 it does not, *ret_seq names the first bad row. */
@@ -50,4 +50,4 @@ int case_digest(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST
 /* --- verify: reads everything once; calls report() for each fault ("evidence S3 chunk 17", "hash differs").
  * 0 sound, 1 faults were reported. */
 int case_verify(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
-                struct err *err) MUST_CHECK;
+		struct err *err) MUST_CHECK;

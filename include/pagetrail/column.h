@@ -22,18 +22,20 @@ struct event_chunk { /* encoded, ready to write */
 int column_encode(const struct event_batch *b, struct event_chunk *ret, struct err *err) MUST_CHECK;
 void column_done(struct event_chunk *e);
 /* Decodes the columns of `mask` (bit per column; the common columns always). ERR_DAMAGED on anything odd. */
-int column_decode(enum event_kind kind, struct text data, uint32_t mask, struct event_batch **ret, struct err *err) MUST_CHECK;
+int column_decode(enum event_kind kind, struct text data, uint32_t mask, struct event_batch **ret,
+		  struct err *err) MUST_CHECK;
 int column_append(struct case_file *c, int64_t source, const struct event_chunk *e, struct err *err) MUST_CHECK;
 
 /* A scan over all chunks of one kind, in (source, byte offset) order, one decoded batch at a time. */
 struct event_scan;
 struct event_filter {
-	int64_t source;         /* 0: any */
+	int64_t source;             /* 0: any */
 	int64_t since_ns, until_ns; /* TIME_UNKNOWN: open. Chunks outside are skipped; rows are not filtered */
 };
 int event_scan_open(struct event_scan **ret, struct case_file *c, enum event_kind kind, uint32_t mask,
-                    const struct event_filter *filter, struct err *err) MUST_CHECK;
+		    const struct event_filter *filter, struct err *err) MUST_CHECK;
 /* 1 and a batch (valid until the next call), 0 at the end. *ret_source: whose events these are. */
-int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_t *ret_source, struct err *err) MUST_CHECK;
+int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_t *ret_source,
+		    struct err *err) MUST_CHECK;
 void event_scan_close(struct event_scan *s); /* accepts NULL */
 DEFINE_CLEANUP(struct event_scan *, event_scan_close)

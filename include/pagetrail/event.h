@@ -27,93 +27,93 @@ enum event_kind {
 };
 
 /* X(ENUM, "name", type, "unit", "meaning") */
-#define EVENT_BOOT_COLUMNS(X)                                                                                          \
-	X(BOOT_WHAT, "what", COLUMN_TEXT, "", "start|args|pool|ready|snapshot|stop")                                   \
-	X(BOOT_ENGINE, "engine", COLUMN_TEXT, "", "engine's name: sglang")                                             \
-	X(BOOT_VERSION, "version", COLUMN_TEXT, "", "version string as reported")                                      \
-	X(BOOT_COMMIT, "commit_id", COLUMN_TEXT, "", "source revision, if said")                                       \
-	X(BOOT_MODEL, "model", COLUMN_TEXT, "", "served model name or model path")                                     \
-	X(BOOT_ROLE, "role", COLUMN_TEXT, "", "prefill|decode|unified")                                                \
-	X(BOOT_BACKEND, "transfer_backend", COLUMN_TEXT, "", "KV transfer back-end")                                   \
-	X(BOOT_HOST, "host", COLUMN_TEXT, "", "address it listens on")                                                 \
-	X(BOOT_PORT, "port", COLUMN_INT, "", "port it listens on")                                                     \
-	X(BOOT_CONTEXT, "context_len", COLUMN_INT, "tokens", "configured context window")                              \
-	X(BOOT_POOL, "pool_tokens", COLUMN_INT, "tokens", "KV pool of this worker")                                    \
-	X(BOOT_PAGE_SIZE, "page_size", COLUMN_INT, "tokens", "tokens in one page")                                     \
-	X(BOOT_INPUT_LIMIT, "input_limit", COLUMN_INT, "tokens", "length at which input is rejected, as printed")      \
-	X(BOOT_AUTO_TRUNCATE, "auto_truncate", COLUMN_INT, "bool", "1 when over-long prompts are cut and served")      \
-	X(BOOT_DP_SIZE, "dp_size", COLUMN_INT, "", "data-parallel ranks of this server")                               \
-	X(BOOT_TP_SIZE, "tp_size", COLUMN_INT, "", "tensor-parallel ranks")                                            \
+#define EVENT_BOOT_COLUMNS(X)                                                                                     \
+	X(BOOT_WHAT, "what", COLUMN_TEXT, "", "start|args|pool|ready|snapshot|stop")                              \
+	X(BOOT_ENGINE, "engine", COLUMN_TEXT, "", "engine's name: sglang")                                        \
+	X(BOOT_VERSION, "version", COLUMN_TEXT, "", "version string as reported")                                 \
+	X(BOOT_COMMIT, "commit_id", COLUMN_TEXT, "", "source revision, if said")                                  \
+	X(BOOT_MODEL, "model", COLUMN_TEXT, "", "served model name or model path")                                \
+	X(BOOT_ROLE, "role", COLUMN_TEXT, "", "prefill|decode|unified")                                           \
+	X(BOOT_BACKEND, "transfer_backend", COLUMN_TEXT, "", "KV transfer back-end")                              \
+	X(BOOT_HOST, "host", COLUMN_TEXT, "", "address it listens on")                                            \
+	X(BOOT_PORT, "port", COLUMN_INT, "", "port it listens on")                                                \
+	X(BOOT_CONTEXT, "context_len", COLUMN_INT, "tokens", "configured context window")                         \
+	X(BOOT_POOL, "pool_tokens", COLUMN_INT, "tokens", "KV pool of this worker")                               \
+	X(BOOT_PAGE_SIZE, "page_size", COLUMN_INT, "tokens", "tokens in one page")                                \
+	X(BOOT_INPUT_LIMIT, "input_limit", COLUMN_INT, "tokens", "length at which input is rejected, as printed") \
+	X(BOOT_AUTO_TRUNCATE, "auto_truncate", COLUMN_INT, "bool", "1 when over-long prompts are cut and served") \
+	X(BOOT_DP_SIZE, "dp_size", COLUMN_INT, "", "data-parallel ranks of this server")                          \
+	X(BOOT_TP_SIZE, "tp_size", COLUMN_INT, "", "tensor-parallel ranks")                                       \
 	X(BOOT_DRAFT, "draft", COLUMN_INT, "bool", "1 when the pool line belongs to a draft model")
 
-#define EVENT_LEG_COLUMNS(X)                                                                                           \
-	X(LEG_WHAT, "what", COLUMN_TEXT, "", "received|finished|rejected|truncated|aborted|failed|retracted")          \
-	X(LEG_RID, "rid", COLUMN_TEXT, "", "engine request id")                                                        \
-	X(LEG_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal")                                                \
-	X(LEG_ROLE, "role", COLUMN_TEXT, "", "prefill|decode|unified")                                                 \
-	X(LEG_INPUT, "input_tokens", COLUMN_INT, "tokens", "prompt length this leg worked on")                         \
-	X(LEG_INPUT_FLAG, "input_flag", COLUMN_TEXT, "", "exact|at_least|estimate")                                    \
-	X(LEG_CACHED, "cached_tokens", COLUMN_INT, "tokens", "served from the prefix cache")                           \
-	X(LEG_OUTPUT, "output_tokens", COLUMN_INT, "tokens", "tokens generated")                                       \
-	X(LEG_LIMIT, "limit_tokens", COLUMN_INT, "tokens", "the limit that a rejection names")                         \
-	X(LEG_FINISH, "finish_reason", COLUMN_TEXT, "", "stop|length|abort|…")                                         \
-	X(LEG_STATUS, "status", COLUMN_INT, "", "HTTP status that the engine says it gives")                           \
-	X(LEG_MESSAGE, "message", COLUMN_TEXT, "", "engine's own error text, cut")                                     \
-	X(LEG_STARTED, "started_ns", COLUMN_INT, "ns", "when the leg began, epoch clock")                              \
-	X(LEG_FINISHED, "finished_ns", COLUMN_INT, "ns", "when the leg ended, epoch clock")                            \
-	X(LEG_SENT, "first_sent_ns", COLUMN_INT, "ns", "first byte sent to the caller, epoch clock")                   \
-	X(LEG_MODEL, "model", COLUMN_TEXT, "", "model asked for")                                                      \
-	X(LEG_STREAM, "streamed", COLUMN_INT, "bool", "1 when the answer was streamed")                                \
-	X(LEG_BATCH, "batch", COLUMN_INT, "", "requests in the batch this one came in; 1 = alone")                     \
-	X(LEG_RETRACTIONS, "retractions", COLUMN_INT, "", "times its pages were taken away")                           \
+#define EVENT_LEG_COLUMNS(X)                                                                                  \
+	X(LEG_WHAT, "what", COLUMN_TEXT, "", "received|finished|rejected|truncated|aborted|failed|retracted") \
+	X(LEG_RID, "rid", COLUMN_TEXT, "", "engine request id")                                               \
+	X(LEG_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal")                                       \
+	X(LEG_ROLE, "role", COLUMN_TEXT, "", "prefill|decode|unified")                                        \
+	X(LEG_INPUT, "input_tokens", COLUMN_INT, "tokens", "prompt length this leg worked on")                \
+	X(LEG_INPUT_FLAG, "input_flag", COLUMN_TEXT, "", "exact|at_least|estimate")                           \
+	X(LEG_CACHED, "cached_tokens", COLUMN_INT, "tokens", "served from the prefix cache")                  \
+	X(LEG_OUTPUT, "output_tokens", COLUMN_INT, "tokens", "tokens generated")                              \
+	X(LEG_LIMIT, "limit_tokens", COLUMN_INT, "tokens", "the limit that a rejection names")                \
+	X(LEG_FINISH, "finish_reason", COLUMN_TEXT, "", "stop|length|abort|…")                                \
+	X(LEG_STATUS, "status", COLUMN_INT, "", "HTTP status that the engine says it gives")                  \
+	X(LEG_MESSAGE, "message", COLUMN_TEXT, "", "engine's own error text, cut")                            \
+	X(LEG_STARTED, "started_ns", COLUMN_INT, "ns", "when the leg began, epoch clock")                     \
+	X(LEG_FINISHED, "finished_ns", COLUMN_INT, "ns", "when the leg ended, epoch clock")                   \
+	X(LEG_SENT, "first_sent_ns", COLUMN_INT, "ns", "first byte sent to the caller, epoch clock")          \
+	X(LEG_MODEL, "model", COLUMN_TEXT, "", "model asked for")                                             \
+	X(LEG_STREAM, "streamed", COLUMN_INT, "bool", "1 when the answer was streamed")                       \
+	X(LEG_BATCH, "batch", COLUMN_INT, "", "requests in the batch this one came in; 1 = alone")            \
+	X(LEG_RETRACTIONS, "retractions", COLUMN_INT, "", "times its pages were taken away")                  \
 	X(LEG_RANK, "rank", COLUMN_TEXT, "", "tags of the rank that wrote the line, e.g. DP0 TP3")
 
-#define EVENT_GATEWAY_COLUMNS(X)                                                                                       \
-	X(GATEWAY_WHAT, "what", COLUMN_TEXT, "", "started|finished|prefill_error|decode_error|retry|error|access")     \
-	X(GATEWAY_ID, "gateway_id", COLUMN_TEXT, "", "the gateway's request id (x-request-id)")                        \
-	X(GATEWAY_RESPONSE_ID, "response_id", COLUMN_TEXT, "", "id inside the response body")                          \
-	X(GATEWAY_TRACE_ID, "trace_id", COLUMN_TEXT, "", "trace id")                                                   \
-	X(GATEWAY_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal")                                            \
-	X(GATEWAY_TENANT, "tenant", COLUMN_TEXT, "", "tenant, account or key owner")                                   \
-	X(GATEWAY_MODEL, "model", COLUMN_TEXT, "", "model asked for")                                                  \
-	X(GATEWAY_STATUS, "status", COLUMN_INT, "", "HTTP status")                                                     \
-	X(GATEWAY_INPUT, "prompt_tokens", COLUMN_INT, "tokens", "prompt length as counted for the response")           \
-	X(GATEWAY_INPUT_FLAG, "prompt_tokens_flag", COLUMN_TEXT, "", "exact|at_least|estimate")                        \
-	X(GATEWAY_OUTPUT, "completion_tokens", COLUMN_INT, "tokens", "tokens answered")                                \
-	X(GATEWAY_BYTES_IN, "bytes_received", COLUMN_INT, "bytes", "request body")                                     \
-	X(GATEWAY_BYTES_OUT, "bytes_sent", COLUMN_INT, "bytes", "response body")                                       \
-	X(GATEWAY_STREAM, "streamed", COLUMN_INT, "bool", "1 when the answer was streamed")                            \
-	X(GATEWAY_STARTED, "started_ns", COLUMN_INT, "ns", "request began")                                            \
-	X(GATEWAY_FINISHED, "finished_ns", COLUMN_INT, "ns", "response ended")                                         \
-	X(GATEWAY_UPSTREAM, "upstream", COLUMN_TEXT, "", "worker address the gateway used")                            \
-	X(GATEWAY_FINISH, "finish_reason", COLUMN_TEXT, "", "stop|length|error|abort|…")                               \
-	X(GATEWAY_MESSAGE, "message", COLUMN_TEXT, "", "error text, cut")                                              \
-	X(GATEWAY_CLIENT_GONE, "client_gone", COLUMN_INT, "bool", "1 when the client left before the end")             \
-	X(GATEWAY_BATCH, "batch", COLUMN_INT, "", "responses whose usage is summed here; 1 = one")                     \
+#define EVENT_GATEWAY_COLUMNS(X)                                                                                   \
+	X(GATEWAY_WHAT, "what", COLUMN_TEXT, "", "started|finished|prefill_error|decode_error|retry|error|access") \
+	X(GATEWAY_ID, "gateway_id", COLUMN_TEXT, "", "the gateway's request id (x-request-id)")                    \
+	X(GATEWAY_RESPONSE_ID, "response_id", COLUMN_TEXT, "", "id inside the response body")                      \
+	X(GATEWAY_TRACE_ID, "trace_id", COLUMN_TEXT, "", "trace id")                                               \
+	X(GATEWAY_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal")                                        \
+	X(GATEWAY_TENANT, "tenant", COLUMN_TEXT, "", "tenant, account or key owner")                               \
+	X(GATEWAY_MODEL, "model", COLUMN_TEXT, "", "model asked for")                                              \
+	X(GATEWAY_STATUS, "status", COLUMN_INT, "", "HTTP status")                                                 \
+	X(GATEWAY_INPUT, "prompt_tokens", COLUMN_INT, "tokens", "prompt length as counted for the response")       \
+	X(GATEWAY_INPUT_FLAG, "prompt_tokens_flag", COLUMN_TEXT, "", "exact|at_least|estimate")                    \
+	X(GATEWAY_OUTPUT, "completion_tokens", COLUMN_INT, "tokens", "tokens answered")                            \
+	X(GATEWAY_BYTES_IN, "bytes_received", COLUMN_INT, "bytes", "request body")                                 \
+	X(GATEWAY_BYTES_OUT, "bytes_sent", COLUMN_INT, "bytes", "response body")                                   \
+	X(GATEWAY_STREAM, "streamed", COLUMN_INT, "bool", "1 when the answer was streamed")                        \
+	X(GATEWAY_STARTED, "started_ns", COLUMN_INT, "ns", "request began")                                        \
+	X(GATEWAY_FINISHED, "finished_ns", COLUMN_INT, "ns", "response ended")                                     \
+	X(GATEWAY_UPSTREAM, "upstream", COLUMN_TEXT, "", "worker address the gateway used")                        \
+	X(GATEWAY_FINISH, "finish_reason", COLUMN_TEXT, "", "stop|length|error|abort|…")                           \
+	X(GATEWAY_MESSAGE, "message", COLUMN_TEXT, "", "error text, cut")                                          \
+	X(GATEWAY_CLIENT_GONE, "client_gone", COLUMN_INT, "bool", "1 when the client left before the end")         \
+	X(GATEWAY_BATCH, "batch", COLUMN_INT, "", "responses whose usage is summed here; 1 = one")                 \
 	X(GATEWAY_ROUTE, "route", COLUMN_TEXT, "", "path asked for, without query")
 
-#define EVENT_PAGE_COLUMNS(X)                                                                                          \
-	X(PAGE_OP, "op", COLUMN_TEXT, "", "boot|reset|alloc|write|recv|send|read|share|free|zero")                     \
-	X(PAGE_SEQ, "seq", COLUMN_INT, "", "order within worker and boot")                                             \
-	X(PAGE_POOL, "pool", COLUMN_TEXT, "", "pool name")                                                             \
-	X(PAGE_RID, "rid", COLUMN_TEXT, "", "engine request id of this leg")                                           \
-	X(PAGE_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal")                                               \
-	X(PAGE_PAGES, "pages", COLUMN_PAGES, "pages", "runs [first, count] in sequence order")                         \
-	X(PAGE_TOKEN_FROM, "token_from", COLUMN_INT, "tokens", "token range covered, inclusive")                       \
-	X(PAGE_TOKEN_TO, "token_to", COLUMN_INT, "tokens", "token range covered, exclusive")                           \
-	X(PAGE_SIZE, "page_size", COLUMN_INT, "tokens", "on boot")                                                     \
-	X(PAGE_POOL_PAGES, "pool_pages", COLUMN_INT, "pages", "on boot")                                               \
+#define EVENT_PAGE_COLUMNS(X)                                                                      \
+	X(PAGE_OP, "op", COLUMN_TEXT, "", "boot|reset|alloc|write|recv|send|read|share|free|zero") \
+	X(PAGE_SEQ, "seq", COLUMN_INT, "", "order within worker and boot")                         \
+	X(PAGE_POOL, "pool", COLUMN_TEXT, "", "pool name")                                         \
+	X(PAGE_RID, "rid", COLUMN_TEXT, "", "engine request id of this leg")                       \
+	X(PAGE_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal")                           \
+	X(PAGE_PAGES, "pages", COLUMN_PAGES, "pages", "runs [first, count] in sequence order")     \
+	X(PAGE_TOKEN_FROM, "token_from", COLUMN_INT, "tokens", "token range covered, inclusive")   \
+	X(PAGE_TOKEN_TO, "token_to", COLUMN_INT, "tokens", "token range covered, exclusive")       \
+	X(PAGE_SIZE, "page_size", COLUMN_INT, "tokens", "on boot")                                 \
+	X(PAGE_POOL_PAGES, "pool_pages", COLUMN_INT, "pages", "on boot")                           \
 	X(PAGE_PEER, "peer", COLUMN_TEXT, "", "other worker of a transfer")
 
-#define EVENT_LOAD_COLUMNS(X)                                                                                          \
-	X(LOAD_WHAT, "what", COLUMN_TEXT, "", "prefill|decode")                                                        \
-	X(LOAD_NEW_TOKENS, "new_tokens", COLUMN_INT, "tokens", "prompt tokens in this batch")                          \
-	X(LOAD_NEW_SEQS, "new_seqs", COLUMN_INT, "", "requests that joined")                                           \
-	X(LOAD_CACHED, "cached_tokens", COLUMN_INT, "tokens", "prefix cache hits")                                     \
-	X(LOAD_RUNNING, "running", COLUMN_INT, "", "requests running")                                                 \
-	X(LOAD_QUEUED, "queued", COLUMN_INT, "", "requests waiting")                                                   \
-	X(LOAD_USED_TOKENS, "used_tokens", COLUMN_INT, "tokens", "pool tokens in use, if said")                        \
-	X(LOAD_USAGE_PPM, "usage_ppm", COLUMN_INT, "ppm", "pool in use, parts per million")                            \
+#define EVENT_LOAD_COLUMNS(X)                                                                   \
+	X(LOAD_WHAT, "what", COLUMN_TEXT, "", "prefill|decode")                                 \
+	X(LOAD_NEW_TOKENS, "new_tokens", COLUMN_INT, "tokens", "prompt tokens in this batch")   \
+	X(LOAD_NEW_SEQS, "new_seqs", COLUMN_INT, "", "requests that joined")                    \
+	X(LOAD_CACHED, "cached_tokens", COLUMN_INT, "tokens", "prefix cache hits")              \
+	X(LOAD_RUNNING, "running", COLUMN_INT, "", "requests running")                          \
+	X(LOAD_QUEUED, "queued", COLUMN_INT, "", "requests waiting")                            \
+	X(LOAD_USED_TOKENS, "used_tokens", COLUMN_INT, "tokens", "pool tokens in use, if said") \
+	X(LOAD_USAGE_PPM, "usage_ppm", COLUMN_INT, "ppm", "pool in use, parts per million")     \
 	X(LOAD_RETRACTED, "retracted", COLUMN_INT, "", "requests retracted")
 
 #define EVENT_ENUM(id, name, type, unit, help) id,
@@ -161,18 +161,18 @@ struct event {
 struct event_batch {
 	enum event_kind kind;
 	uint32_t n, cap;
-	size_t bytes; /* text and runs held, for EVENT_BATCH_MAX_BYTES */
+	size_t bytes;     /* text and runs held, for EVENT_BATCH_MAX_BYTES */
 	uint32_t columns; /* mask of the columns that are filled (a scan decodes only what was asked for) */
 	int64_t *ts_ns;
 	uint8_t *ts_quality;
 	struct text *worker;
 	uint64_t *byte_off;
 	uint32_t *byte_len;
-	uint32_t *known;                              /* bit per column, per row */
-	int64_t *ints[EVENT_COLUMNS_MAX];             /* NULL for other types */
+	uint32_t *known;                  /* bit per column, per row */
+	int64_t *ints[EVENT_COLUMNS_MAX]; /* NULL for other types */
 	struct text *texts[EVENT_COLUMNS_MAX];
 	struct page_run *runs;
-	uint32_t *run_end;                            /* row r has runs [run_end[r-1], run_end[r]) */
+	uint32_t *run_end; /* row r has runs [run_end[r-1], run_end[r]) */
 	uint32_t runs_cap;
 	struct arena arena;
 };

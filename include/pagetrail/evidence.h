@@ -24,10 +24,10 @@ int evidence_append(struct case_file *c, int64_t source, const struct evidence_c
 /* Bytes [off, off+len) of a source, appended to out. ERR_INPUT when outside; ERR_DAMAGED when a chunk does not decode or
  * hash. */
 int evidence_read(struct case_file *c, int64_t source, uint64_t off, uint64_t len, struct buf *out,
-                  struct err *err) MUST_CHECK;
+		  struct err *err) MUST_CHECK;
 /* All bytes of a source in order, chunk by chunk. write() returns 0 or ERR_*. */
-int evidence_each(struct case_file *c, int64_t source, int (*write)(void *ctx, struct text bytes, uint64_t off), void *ctx,
-                  struct err *err) MUST_CHECK;
+int evidence_each(struct case_file *c, int64_t source, int (*write)(void *ctx, struct text bytes, uint64_t off),
+		  void *ctx, struct err *err) MUST_CHECK;
 
 /* "S12@3456+78". ref_format: buf >= 64 bytes. */
 struct ref {

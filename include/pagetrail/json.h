@@ -21,7 +21,17 @@ EXTERN_C_BEGIN
 
 struct json;
 
-enum json_type { JSON_NONE, JSON_NULL, JSON_BOOL, JSON_INT, JSON_UINT, JSON_DOUBLE, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+	JSON_NONE,
+	JSON_NULL,
+	JSON_BOOL,
+	JSON_INT,
+	JSON_UINT,
+	JSON_DOUBLE,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
 
 struct json_value { /* small, passed by value; a zeroed one is JSON_NONE */
 	const void *doc;
@@ -34,7 +44,7 @@ void json_free(struct json *j);
 /* 0 parsed; 1 not JSON (*ret_offset, if not NULL, gets a byte offset near the fault, best effort); negative ERR_*.
  * The input is copied unless `padded`, which promises BUF_PADDING readable bytes behind it. */
 int json_parse(struct json *j, struct text doc, bool padded, struct json_value *ret, size_t *ret_offset,
-               struct err *err) MUST_CHECK;
+	       struct err *err) MUST_CHECK;
 bool json_repaired(const struct json *j);
 
 enum json_type json_type(struct json_value v);
@@ -48,7 +58,7 @@ struct json_value json_path(struct json_value v, const char *path);
 bool json_string(struct json_value v, struct text *ret); /* only strings */
 bool json_int64(struct json_value v, int64_t *ret);      /* integers that fit */
 bool json_uint64(struct json_value v, uint64_t *ret);
-bool json_double(struct json_value v, double *ret);      /* any number */
+bool json_double(struct json_value v, double *ret); /* any number */
 bool json_bool(struct json_value v, bool *ret);
 /* Lenient readers for logs: integers also from strings ("700123") and from doubles without fraction. */
 bool json_count(struct json_value v, int64_t *ret);

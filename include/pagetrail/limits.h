@@ -7,44 +7,44 @@
 
 /* Longest record given to a parser. A logged prompt of one million tokens is about 5 MB of text, escaped
  * perhaps 8; beyond this a record is kept as evidence and counted unparsed ("too_long"). */
-#define RECORD_MAX_BYTES (16 * MIB)
+#define RECORD_MAX_BYTES        (16 * MIB)
 /* A whole-document format (server_info, kubectl get -o json) is read into memory up to this size. */
-#define DOCUMENT_MAX_BYTES (16 * MIB)
+#define DOCUMENT_MAX_BYTES      (16 * MIB)
 /* Evidence chunk: large enough to compress well, small enough that `show` of one record is cheap. */
-#define EVIDENCE_CHUNK_BYTES (1 * MIB)
+#define EVIDENCE_CHUNK_BYTES    (1 * MIB)
 /* Events of one kind in one column chunk; a chunk is closed earlier when its text or page runs reach
  * EVENT_BATCH_MAX_BYTES, so that memory stays bounded whatever the records hold. */
-#define EVENT_BATCH_MAX 65536
-#define EVENT_BATCH_MAX_BYTES (8 * MIB)
+#define EVENT_BATCH_MAX         65536
+#define EVENT_BATCH_MAX_BYTES   (8 * MIB)
 /* Columns of one event kind (a bit mask of 32 selects them). */
-#define EVENT_COLUMNS_MAX 24
+#define EVENT_COLUMNS_MAX       24
 /* A chunk blob read back from a case may claim any size; nothing above this is allocated. */
 #define CHUNK_MAX_DECODED_BYTES (64 * MIB)
 /* Identifiers (rid, tenant, model, worker): longer ones are cut and flagged; a hostile client chooses some of them. */
-#define NAME_MAX_BYTES 256
+#define NAME_MAX_BYTES          256
 /* Messages kept in events (error texts): the original stays in evidence. */
-#define MESSAGE_MAX_BYTES 512
+#define MESSAGE_MAX_BYTES       512
 /* Pages of one pool, tokens of one prompt: plausibility bounds against hostile numbers
  * (a 1 TiB pool of 1-token pages is below; memory of the sweep is proportional to pages). */
-#define POOL_MAX_PAGES (64u * 1024 * 1024)
-#define TOKENS_MAX ((int64_t)1 << 40)
+#define POOL_MAX_PAGES          (64u * 1024 * 1024)
+#define TOKENS_MAX              ((int64_t)1 << 40)
 /* Page runs in one record. */
-#define PAGE_RUNS_MAX (1u << 20)
+#define PAGE_RUNS_MAX           (1u << 20)
 /* Lines looked at when a format is detected, and how far into the source. Container output often begins
  * with hundreds of lines of installer chatter before the engine says anything. */
-#define DETECT_RECORDS 4096
-#define DETECT_BYTES (1 * MIB)
+#define DETECT_RECORDS          4096
+#define DETECT_BYTES            (1 * MIB)
 /* Two bids closer than this (per mille) are a tie, and a tie is refused. */
-#define DETECT_MARGIN 100
+#define DETECT_MARGIN           100
 /* Members of one archive, and nesting of containers (tar in zst in tar): bombs stop here. */
-#define ARCHIVE_MEMBERS_MAX 100000
-#define ARCHIVE_DEPTH_MAX 3
+#define ARCHIVE_MEMBERS_MAX     100000
+#define ARCHIVE_DEPTH_MAX       3
 /* JSON nesting accepted from logs. */
-#define JSON_DEPTH_MAX 64
+#define JSON_DEPTH_MAX          64
 /* PCRE2: a pattern that backtracks more than this is a miss, not a hang. */
-#define PATTERN_MATCH_LIMIT 100000
-#define PATTERN_DEPTH_LIMIT 1000
+#define PATTERN_MATCH_LIMIT     100000
+#define PATTERN_DEPTH_LIMIT     1000
 /* Default ceiling of one arena. */
-#define ARENA_MAX_BYTES (256 * MIB)
+#define ARENA_MAX_BYTES         (256 * MIB)
 /* A command line table cell. */
-#define CELL_MAX_BYTES 4096
+#define CELL_MAX_BYTES          4096

@@ -5,26 +5,26 @@
 #include <stddef.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MIN(a, b)     ((a) < (b) ? (a) : (b))
+#define MAX(a, b)     ((a) > (b) ? (a) : (b))
 
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
-#define MUST_CHECK __attribute__((warn_unused_result))
-#define UNUSED __attribute__((unused))
+#define MUST_CHECK             __attribute__((warn_unused_result))
+#define UNUSED                 __attribute__((unused))
 
 /* Scope-bound clean-up: CLEANUP(x_closep) struct x *x = NULL; the function gets the address. */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /* Defines x_freep() for CLEANUP() from a destructor that accepts NULL. */
-#define DEFINE_CLEANUP(type, fn)                                                                   \
-	static inline UNUSED void fn##p(type *p)                                                   \
-	{                                                                                          \
-		fn(*p);                                                                            \
+#define DEFINE_CLEANUP(type, fn)                 \
+	static inline UNUSED void fn##p(type *p) \
+	{                                        \
+		fn(*p);                          \
 	}
 
 #ifdef __cplusplus
 #define EXTERN_C_BEGIN extern "C" {
-#define EXTERN_C_END }
+#define EXTERN_C_END   }
 #else
 #define EXTERN_C_BEGIN
 #define EXTERN_C_END

@@ -49,8 +49,8 @@ struct parser {
 	const char *summary; /* MUST: one line for `formats list` */
 	const char *checked; /* MUST: versions whose source or real output was read */
 	enum shape shape;
-	uint32_t emits;       /* MUST: bit per enum event_kind */
-	size_t state_bytes;   /* zeroed memory per source at p->state */
+	uint32_t emits;                      /* MUST: bit per enum event_kind */
+	size_t state_bytes;                  /* zeroed memory per source at p->state */
 	const struct line_pattern *patterns; /* MAY: tested against their samples by the suite */
 	size_t n_patterns;
 	/* MUST. Is this record of my format? Stateless, cheap, no allocation beyond p->scratch. STRONG: nobody else
@@ -70,16 +70,16 @@ struct parser {
 /* One source being parsed. Fields marked (in) are for the parser to read. */
 struct parse {
 	const struct parser *parser;
-	void *state;           /* (in) parser's own */
-	struct arena scratch;  /* (in) reset before every record */
-	struct json *json;     /* (in) reusable JSON parser; handles live until the next json_parse */
-	struct match *match;   /* (in) scratch for pattern_search */
+	void *state;               /* (in) parser's own */
+	struct arena scratch;      /* (in) reset before every record */
+	struct json *json;         /* (in) reusable JSON parser; handles live until the next json_parse */
+	struct match *match;       /* (in) scratch for pattern_search */
 	struct pattern **compiled; /* (in) parser->patterns compiled, same index; NULL entry: no regex */
-	bool padded;           /* (in) record has BUF_PADDING readable bytes behind it */
-	struct err *err;       /* (in) for functions that want one */
-	const char *reason;    /* (out) why a record is UNPARSED; must be a string literal */
-	struct text inner;     /* (out) see parse_delegate */
-	struct event row;      /* the event being built by parse_begin() */
+	bool padded;               /* (in) record has BUF_PADDING readable bytes behind it */
+	struct err *err;           /* (in) for functions that want one */
+	const char *reason;        /* (out) why a record is UNPARSED; must be a string literal */
+	struct text inner;         /* (out) see parse_delegate */
+	struct event row;          /* the event being built by parse_begin() */
 	uint64_t record_off;
 	uint32_t record_len;
 	struct stamp fallback; /* (in) outer time of a wrapper, or the last known stamp; STAMP_NONE if none */

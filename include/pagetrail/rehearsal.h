@@ -11,8 +11,8 @@
 struct rehearsal_options {
 	const char *scenario; /* incident, late_write, prefix_share, clean */
 	uint64_t seed;
-	const char *dir;      /* made when missing; must be empty or absent */
-	int64_t requests;     /* 0: the scenario's own number */
+	const char *dir;  /* made when missing; must be empty or absent */
+	int64_t requests; /* 0: the scenario's own number */
 };
 struct rehearsal_scenario {
 	const char *name, *summary;

@@ -19,7 +19,7 @@ struct report_options {
 	const char *out_dir;  /* made when missing */
 	const char *audience; /* "internal" */
 	int64_t as_of_ns;
-	int issue;            /* from 1 */
+	int issue; /* from 1 */
 	const struct report_asset *assets;
 	size_t n_assets;
 	const struct analysis_params *params; /* as registered; what a person entered is printed as such; may be NULL */

@@ -39,8 +39,8 @@ int sql_columns(struct sql *s);
 const char *sql_column_name(struct sql *s, int col);
 enum sql_type { SQL_NULL, SQL_INT, SQL_REAL, SQL_TEXT, SQL_BLOB };
 enum sql_type sql_type(struct sql *s, int col);
-int64_t sql_get_int(struct sql *s, int col);   /* 0 for NULL */
-int64_t sql_get_time(struct sql *s, int col);  /* TIME_UNKNOWN for NULL */
+int64_t sql_get_int(struct sql *s, int col);  /* 0 for NULL */
+int64_t sql_get_time(struct sql *s, int col); /* TIME_UNKNOWN for NULL */
 double sql_get_real(struct sql *s, int col);
 struct text sql_get_text(struct sql *s, int col); /* {NULL,0} for NULL; blobs too */
 bool sql_readonly(struct sql *s);

@@ -9,15 +9,15 @@
 #include "pagetrail/text.h"
 
 #define TIME_UNKNOWN INT64_MIN
-#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_S     INT64_C(1000000000)
 
-enum stamp_quality {      /* numbers are stored in cases: never reorder */
-	STAMP_NONE = 0,
-	STAMP_ZONED = 1,      /* zone or epoch: UTC for sure */
-	STAMP_NAIVE = 2,      /* local time of an unknown zone */
-	STAMP_YEARLESS = 3,   /* month and day only */
-	STAMP_INTERPOLATED = 4, /* from neighbouring records */
-	STAMP_MONOTONIC = 5,  /* seconds since some start */
+enum stamp_quality { /* numbers are stored in cases: never reorder */
+		     STAMP_NONE = 0,
+		     STAMP_ZONED = 1,        /* zone or epoch: UTC for sure */
+		     STAMP_NAIVE = 2,        /* local time of an unknown zone */
+		     STAMP_YEARLESS = 3,     /* month and day only */
+		     STAMP_INTERPOLATED = 4, /* from neighbouring records */
+		     STAMP_MONOTONIC = 5,    /* seconds since some start */
 };
 
 struct stamp {
@@ -38,8 +38,7 @@ bool stamp_parse_clf(struct text t, struct stamp *ret, size_t *ret_used);
  * (>= 1e17 ns, >= 1e14 us, >= 1e11 ms, else s; below 1e8 s it is not an epoch: STAMP_MONOTONIC). */
 bool stamp_parse_epoch(struct text number, struct stamp *ret);
 /* Days from civil date; used by formats with their own clock shapes. false on an impossible date. */
-bool stamp_from_civil(int year, int month, int day, int hour, int min, int sec, int64_t frac_ns,
-                      int64_t *ret_ns);
+bool stamp_from_civil(int year, int month, int day, int hour, int min, int sec, int64_t frac_ns, int64_t *ret_ns);
 
 /* RFC 3339 with Z: as many fraction digits as needed out of 0, 3, 6, 9. buf >= 40 bytes. Empty string for
  * TIME_UNKNOWN. Returns buf. */

@@ -20,7 +20,7 @@ struct text {
 };
 
 #define TEXT(literal) ((struct text){(literal), sizeof(literal) - 1})
-#define TEXT_ARG(t) (int)(t).len, (t).ptr /* for "%.*s" */
+#define TEXT_ARG(t)   (int)(t).len, (t).ptr /* for "%.*s" */
 
 struct text text_of(const char *s); /* NULL gives the empty text */
 bool text_eq(struct text a, struct text b);

@@ -66,8 +66,8 @@ void say_boot(struct model *m, int w)
 	    "disaggregation_transfer_backend='mooncake', disaggregation_bootstrap_port=8998, "
 	    "disaggregation_ib_device=None, "
 	    "enable_request_time_stats_logging=True)",
-	    model_path(k->model), model_path(k->model), (long long)k->context_len, LISTEN_HOST, k->port, PAGE_TOKENS, RANKS,
-	    424242 + w, k->request_json || k->receive_lines ? "True" : "False", model_served(k->model),
+	    model_path(k->model), model_path(k->model), (long long)k->context_len, LISTEN_HOST, k->port, PAGE_TOKENS,
+	    RANKS, 424242 + w, k->request_json || k->receive_lines ? "True" : "False", model_served(k->model),
 	    k->radix ? "False" : "True", k->truncate ? "True" : "False", mode_name(k->role));
 	for (int r = 0; r < RANKS; r++) {
 		say(m, w, t + 6 * US_PER_S + r * 900, r, "Init torch distributed begin.");
@@ -85,8 +85,8 @@ void say_boot(struct model *m, int w)
 	say(m, w, t + 91 * US_PER_S, -1, "INFO:     Started server process [%d]", k->pid);
 	say(m, w, t + 91 * US_PER_S, -1, "INFO:     Waiting for application startup.");
 	say(m, w, t + 91 * US_PER_S, -1, "INFO:     Application startup complete.");
-	say(m, w, t + 91 * US_PER_S, -1, "INFO:     Uvicorn running on http://%s:%d (Press CTRL+C to quit)", LISTEN_HOST,
-	    k->port);
+	say(m, w, t + 91 * US_PER_S, -1, "INFO:     Uvicorn running on http://%s:%d (Press CTRL+C to quit)",
+	    LISTEN_HOST, k->port);
 	say(m, w, m->now_us, -1, "The server is fired up and ready to roll!");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - runs a fuzz target over files, and over cuts and flips of them: the part of fuzzing that every build can do */
+/* replay.c - runs a fuzz target over files, and over cuts and flips of them: the part of fuzzing that every build can
+ * do */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
