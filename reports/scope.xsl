@@ -88,7 +88,7 @@
   <xsl:template name="class">
     <xsl:param name="id"/><xsl:param name="words"/><xsl:param name="kind"/>
     <xsl:variable name="n" select="key('number', $id)"/>
-    <li class="{$kind}"><strong><xsl:apply-templates select="$n"/></strong><xsl:value-of select="concat($id, ' ', $words)"/>
+    <li class="{$kind}"><strong><xsl:if test="$n/@at-least"><small>at least</small></xsl:if><xsl:call-template name="count"><xsl:with-param name="value" select="$n/@value"/></xsl:call-template></strong><xsl:value-of select="concat($id, ' ', $words)"/>
       <xsl:if test="$n/@percent"><small><xsl:value-of select="$n/@percent"/>&#160;% of <xsl:call-template name="count"><xsl:with-param name="value" select="$n/@of"/></xsl:call-template></small></xsl:if></li>
   </xsl:template>
 
@@ -115,18 +115,19 @@
             <xsl:call-template name="n"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template> named tenants.
             <xsl:call-template name="share"><xsl:with-param name="id">affected_over_pool</xsl:with-param></xsl:call-template> had a prompt longer than the pool,
             <xsl:call-template name="share"><xsl:with-param name="id">affected_boundary</xsl:with-param></xsl:call-template> lay between the input limit and the pool.</p>
-          <p><b>Exposed window:</b> pages keep their content until they are overwritten. What those responses read can date back to
-            <xsl:choose><xsl:when test="r:exposed-first"><xsl:apply-templates select="r:exposed-first" mode="time"/>, the first start of the boots concerned</xsl:when>
-            <xsl:otherwise>a time before the logs begin: the start of a boot concerned is unknown</xsl:otherwise></xsl:choose>.
-            Page logs name <xsl:call-template name="share"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template> requests as read and delivered (E1), of
-            <xsl:call-template name="n"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template> tenants (E1, E2);
-            <xsl:call-template name="share"><xsl:with-param name="id">E2</xsl:with-param></xsl:call-template> are probable (E2),
-            <xsl:call-template name="share"><xsl:with-param name="id">E3</xsl:with-param></xsl:call-template> possible (E3),
-            <xsl:call-template name="share"><xsl:with-param name="id">E5</xsl:with-param></xsl:call-template> could not be determined (E5).
-            Another tenant's content is known to be read in <xsl:call-template name="share"><xsl:with-param name="id">affected_cross_tenant</xsl:with-param></xsl:call-template> affected responses,
-            the same tenant's in <xsl:call-template name="share"><xsl:with-param name="id">affected_same_tenant</xsl:with-param></xsl:call-template>;
-            in <xsl:call-template name="share"><xsl:with-param name="id">affected_owner_unknown</xsl:with-param></xsl:call-template> the owner is not known.</p>
         </xsl:if>
+        <p><b>Exposed side:</b> pages keep their content until they are overwritten<xsl:if test="r:affected-first">, so the exposed window begins earlier: what
+            those responses read can date back to
+            <xsl:choose><xsl:when test="r:exposed-first"><xsl:apply-templates select="r:exposed-first" mode="time"/>, the first start of the boots concerned</xsl:when>
+            <xsl:otherwise>a time before the logs begin, for the start of a boot concerned is unknown</xsl:otherwise></xsl:choose></xsl:if>.
+            Of the requests in the evidence, <xsl:call-template name="share"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template> are confirmed as read (E1),
+            <xsl:call-template name="share"><xsl:with-param name="id">E2</xsl:with-param></xsl:call-template> probable (E2; E1 and E2 belong to
+            <xsl:call-template name="n"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template> named tenants),
+            <xsl:call-template name="share"><xsl:with-param name="id">E3</xsl:with-param></xsl:call-template> possible (E3), and
+            <xsl:call-template name="share"><xsl:with-param name="id">E5</xsl:with-param></xsl:call-template> could not be determined (E5).
+            <xsl:if test="r:affected-first">Another tenant's content is known to be read in <xsl:call-template name="share"><xsl:with-param name="id">affected_cross_tenant</xsl:with-param></xsl:call-template> affected responses,
+            the same tenant's in <xsl:call-template name="share"><xsl:with-param name="id">affected_same_tenant</xsl:with-param></xsl:call-template>;
+            in <xsl:call-template name="share"><xsl:with-param name="id">affected_owner_unknown</xsl:with-param></xsl:call-template> the owner is not known.</xsl:if></p>
         <p><b>Evidence:</b><xsl:text> </xsl:text><xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> records from
           <xsl:call-template name="n"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template> sources;
           <xsl:call-template name="n"><xsl:with-param name="id">unparsed</xsl:with-param></xsl:call-template> not understood,
@@ -248,6 +249,7 @@
   <xsl:template match="r:cell" mode="cell">
     <xsl:param name="column"/>
     <xsl:choose>
+      <xsl:when test="$column/@style = 'refs'">0 records</xsl:when>
       <xsl:when test="$column/@type = 'time'"><xsl:apply-templates select="." mode="exact"/></xsl:when>
       <xsl:when test="$column/@style = 'count'"><xsl:value-of select="format-number(., '#,##0')"/></xsl:when>
       <xsl:when test="$column/@style = 'code'"><xsl:value-of select="translate(., '_', ' ')"/></xsl:when>

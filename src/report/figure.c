@@ -327,7 +327,7 @@ static int figure_days(struct facts *f)
 
 /* --- timeline: coverage, boots, gaps and affected responses per worker --- */
 
-enum { LANE = 26, LANES_TOP = 8, LANES_LEFT = 170 };
+enum { LANE = 26, LANES_TOP = 8, LANES_LEFT = 190 };
 
 struct lanes {
 	struct text name[LANES_MAX];
@@ -398,12 +398,26 @@ static void draw_axis(struct drawing *d, const struct lanes *l)
 	}
 }
 
+/* Names of workers differ at their end: a long one loses its beginning. */
+static struct text short_name(struct text name, char *tmp, size_t size)
+{
+	enum { LONGEST = 24 };
+	if (name.len <= LONGEST)
+		return name;
+	struct text tail = text_from(name, name.len - LONGEST + 2);
+	while (tail.len && ((unsigned char)tail.ptr[0] & 0xC0) == 0x80) /* not inside a character */
+		tail = text_from(tail, 1);
+	snprintf(tmp, size, "\xE2\x80\xA6%.*s", TEXT_ARG(tail));
+	return text_of(tmp);
+}
+
 static void draw_spans(struct drawing *d, const struct lanes *l, const struct grid *g)
 {
+	char tmp[64];
 	for (int i = 0; i < l->n; i++) {
 		int64_t a = second_of(g, l->row[i], "first_at"), b = second_of(g, l->row[i], "last_at");
 		struct text name = l->name[i];
-		draw_label(d, "end", LANES_LEFT - 10, top_of(i) + 17, text_sub(name, 0, 24));
+		draw_label(d, "end", LANES_LEFT - 10, top_of(i) + 17, short_name(name, tmp, sizeof(tmp)));
 		if (a == TIME_UNKNOWN || b == TIME_UNKNOWN)
 			continue;
 		bool page_log = text_is(cell_of(g, l->row[i], "page_log"), "yes");
