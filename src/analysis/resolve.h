@@ -223,6 +223,7 @@ struct life {          /* one request as gateways saw it */
 	uint32_t gateway_id, response_id, trace_id, tenant, model, finish, message, route;
 	uint32_t rooms; /* list; index + 1 */
 	int64_t started, finished, lo, hi;
+	int64_t opened; /* as the log that opened it says */
 	int64_t input, output, bytes_out, status, inner_status;
 	int64_t span_ns;                     /* length of the record that gave the status */
 	uint32_t start_source, final_source; /* rank + 1: last source that opened, closed it */

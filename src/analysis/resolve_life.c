@@ -9,8 +9,11 @@
 #include "resolve.h"
 
 /* Two gateways see one request begin and end within this time; whole-second stamps included. */
-#define LAYER_NS (3 * NS_PER_S)
-#define OPEN_NS  (24 * 3600 * NS_PER_S)
+#define LAYER_NS  (3 * NS_PER_S)
+#define OPEN_NS   (24 * 3600 * NS_PER_S)
+/* A beginning as printed and as reckoned from the end: two stamps of whole seconds. */
+#define START_NS  (2 * NS_PER_S)
+#define STREAM_NS (3600 * NS_PER_S)
 
 enum gateway_what { G_STARTED, G_FINISHED, G_PREFILL_ERROR, G_DECODE_ERROR, G_RETRY, G_ERROR, G_ACCESS, G_OTHER };
 
@@ -125,6 +128,26 @@ static bool apart(const struct resolve *r, const struct life *l, const struct gs
 	return false;
 }
 
+static int64_t apart_ns(int64_t a, int64_t b)
+{
+	return a < b ? b - a : a - b;
+}
+
+/* Distance of a record to a lifetime that its own log has opened. A line may never be closed (its client went away), so
+ * the oldest open one must not swallow what is said about a later use of the id: an end that knows its beginning closes
+ * that beginning only, and what happens on the way belongs to the newest one. */
+static int64_t own_fits(const struct life *l, const struct gseen *g, int64_t gap)
+{
+	if (is_final(g) && g->started != UNKNOWN && l->opened != UNKNOWN) {
+		int64_t off = apart_ns(g->started, l->opened);
+		return off <= START_NS ? off : -1;
+	}
+	if (g->hi < l->lo || gap > OPEN_NS)
+		return -1;
+	/* another gateway has seen it end long before */
+	return l->final && gap > (is_final(g) ? LAYER_NS : STREAM_NS) ? -1 : g->hi - l->lo;
+}
+
 /* Distance of a record to a lifetime that it may belong to; -1: not this one. */
 static int64_t life_fits(const struct life *l, const struct gseen *g)
 {
@@ -137,8 +160,9 @@ static int64_t life_fits(const struct life *l, const struct gseen *g)
 	}
 	if (is_final(g) && here_closed)
 		return -1;
-	if (here_open && !here_closed && l->lo != UNKNOWN && g->hi != UNKNOWN)
-		return g->hi >= l->lo && gap <= OPEN_NS ? 0 : -1;
+	/* the end of a stream's head is no end: its errors come later */
+	if (here_open && (!here_closed || !is_final(g)) && l->lo != UNKNOWN && g->hi != UNKNOWN)
+		return own_fits(l, g, gap);
 	return gap <= LAYER_NS ? gap + here_closed : -1; /* an open one goes before a closed one */
 }
 
@@ -160,7 +184,7 @@ static void conflict_both(struct life *l, uint8_t conflict, uint8_t *mine)
 static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret_conflict, bool *ret_copy)
 {
 	uint32_t best = NO_INDEX;
-	int64_t best_gap = INT64_MAX;
+	int64_t best_gap = INT64_MAX, best_start = INT64_MAX;
 	unsigned steps = 0, open = 0;
 	*ret_conflict = 0;
 	*ret_copy = false;
@@ -181,22 +205,37 @@ static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret
 		}
 		int64_t gap = life_fits(l, g);
 		if (gap < 0) {
-			/* one log opened or closed this id twice at the same time */
-			bool open_here = g->what == G_STARTED && l->start_source == g->source + 1 && !l->final_source;
-			if (open_here || (is_final(g) && overlap && l->hi > g->lo && l->final_source == g->source + 1))
+			/* one log closed this id twice at the same time */
+			if (is_final(g) && overlap && l->hi > g->lo && l->final_source == g->source + 1)
 				conflict_both(l, CONFLICT_OVERLAP, ret_conflict);
 			continue;
 		}
 		open += l->start_source == g->source + 1 && l->final_source != g->source + 1;
+		int64_t start = l->started != UNKNOWN && g->started != UNKNOWN ? apart_ns(l->started, g->started) : 0;
 		/* newest first in the chain: of equals the oldest is taken, as a log closes in the order it opened */
-		if (gap <= best_gap) {
+		if (gap < best_gap || (gap == best_gap && start <= best_start)) {
 			best = at;
 			best_gap = gap;
+			best_start = start;
 		}
 	}
-	if (best != NO_INDEX && open > 1) /* which of several open ones this closes is not said */
+	/* which of several open ones this closes is not said */
+	if (best != NO_INDEX && open > 1 && is_final(g) && g->started == UNKNOWN)
 		life_at(r, best)->conflict |= CONFLICT_OVERLAP;
 	return best;
+}
+
+/* What its own log has opened before this one ended: one id in use twice at a time. */
+static void life_overlaps(struct resolve *r, struct life *l, const struct gseen *g)
+{
+	unsigned steps = 0;
+	for (uint32_t i = name_at(&r->names, g->key)->lives; i && steps++ < CHAIN_MAX;) {
+		struct life *o = life_at(r, i - 1);
+		i = o->next;
+		if (o != l && o->start_source == g->source + 1 && o->opened != UNKNOWN && l->opened != UNKNOWN &&
+		    o->opened >= l->opened && o->opened < g->hi)
+			conflict_both(l, CONFLICT_OVERLAP, &o->conflict);
+	}
 }
 
 static int life_add(struct resolve *r, const struct gseen *g, uint8_t conflict, struct life **ret, struct err *err)
@@ -206,7 +245,7 @@ static int life_add(struct resolve *r, const struct gseen *g, uint8_t conflict, 
 		return err_nomem(err);
 	*l = (struct life){.key = g->key, .conflict = conflict, .streamed = -1, .client_gone = -1};
 	l->started = l->finished = l->lo = l->hi = l->input = l->output = l->bytes_out = l->status = UNKNOWN;
-	l->inner_status = UNKNOWN;
+	l->inner_status = l->opened = UNKNOWN;
 	l->span_ns = -1;
 	if (g->key) {
 		l->next = name_at(&r->names, g->key)->lives;
@@ -266,8 +305,10 @@ static void life_fold(struct life *l, const struct gseen *g)
 	l->started = earlier(l->started, start);
 	life_status(l, g);
 	l->finished = later(l->finished, end);
-	if (g->what == G_STARTED)
+	if (g->what == G_STARTED) {
 		l->start_source = g->source + 1;
+		l->opened = start;
+	}
 	if (is_final(g)) {
 		l->final_source = g->source + 1;
 		l->final = true;
@@ -311,6 +352,8 @@ static int life_row(struct resolve *r, uint32_t source, const struct event_batch
 		res = life_add(r, &g, conflict, &l, err);
 	if (!res && !copy) {
 		life_fold(l, &g);
+		if (is_final(&g) && g.key && l->start_source == g.source + 1)
+			life_overlaps(r, l, &g);
 		res = life_room(r, l, g.room, err);
 	}
 	return res ? res : refs_add(r, &l->refs, g.ref, err);
