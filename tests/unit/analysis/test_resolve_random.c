@@ -105,8 +105,7 @@ static const char *const tables[] = {
     "started_ns FROM "
     "response ORDER BY response",
     "SELECT request, kind, value, worker, rule FROM alias ORDER BY 1, 2, 3, 4, 5",
-    "SELECT boot, worker, started_ns, ended_ns, context_len, pool_tokens, input_limit, input_limit_basis FROM boot "
-    "ORDER BY boot",
+    "SELECT boot, worker, started_ns, ended_ns, context_len, pool_tokens, input_limit, input_limit_basis FROM boot",
     "SELECT worker, name, role, first_ns, last_ns FROM worker ORDER BY worker",
     "SELECT kind, worker, from_ns, to_ns, missing, effect FROM gap ORDER BY gap",
     "SELECT path, offset_ns, bound_ns, clock.basis FROM clock JOIN source USING(source) ORDER BY path",

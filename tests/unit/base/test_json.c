@@ -317,7 +317,7 @@ static void test_mutations(void **state)
 	int n_good = 0;
 
 	(void)state;
-	print_message("seed %u\n", seed);
+	print_message("# seed %u\n", seed);
 	srand(seed);
 	for (int i = 0; i < 100000; i++) {
 		struct buf b = BUF_INIT(10000), again = BUF_INIT(10000);

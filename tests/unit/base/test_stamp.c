@@ -165,7 +165,7 @@ static void test_round_trip(void **state)
 	char text[40];
 
 	(void)state;
-	print_message("seed %llu\n", (unsigned long long)seed);
+	print_message("# seed %llu\n", (unsigned long long)seed);
 	for (int i = 0; i < 200000; i++) {
 		struct stamp s;
 		struct tm tm;

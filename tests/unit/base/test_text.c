@@ -145,7 +145,7 @@ static void test_doubles(void **state)
 	assert_true(text_double(TEXT("1.7976931348623157e308"), &d) && d == 1.7976931348623157e308);
 	assert_true(text_double(TEXT("1e-400"), &d) && d == 0);
 	assert_true(text_double(TEXT("0.30000000000000004"), &d) && d == 0.30000000000000004);
-	print_message("seed %u\n", seed);
+	print_message("# seed %u\n", seed);
 	srand(seed);
 	for (int k = 0; k < 20000; k++) {
 		double in = (double)rand() / (double)((rand() & 0xffff) + 1) * (k % 3 ? 1 : 1e-9);
@@ -269,7 +269,7 @@ static void test_visible_all_bytes(void **state)
 			assert_harmless((struct text){bytes, 2});
 		}
 	}
-	print_message("seed %u\n", seed);
+	print_message("# seed %u\n", seed);
 	srand(seed);
 	for (int i = 0; i < 100000; i++) {
 		size_t n = 1 + (size_t)rand() % sizeof(bytes);

@@ -115,7 +115,7 @@ static void round_trips(void **state)
 		uint32_t mask = turn % 3 ? UINT32_MAX : (uint32_t)rnd(0);
 		int r = column_decode(kind, buf_text(&e.data), mask, &back, &err);
 		if (r)
-			print_message("seed %llu: %s\n", (unsigned long long)seed, err.what);
+			print_message("# seed %llu: %s\n", (unsigned long long)seed, err.what);
 		assert_int_equal(r, 0);
 		assert_same(b, back, mask);
 		event_batch_free(back);
