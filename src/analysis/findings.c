@@ -235,20 +235,75 @@ static bool of_other_attempt(const struct loader *l, const struct served_leg *se
 	       r->edge->last_ns < served->started_ns;
 }
 
-/* Does every leg that the answer rests on have a whole page log? 1 yes, 0 a log with holes, -1 no page log at all. */
-static int covered(const struct loader *l, const struct served_leg *served, uint32_t actor)
+/* Nothing of the answer rests on what this leg did: it refused, or the decode leg got its placeholder alone. */
+static bool unused(const struct finding *f, const struct served_leg *leg)
 {
-	bool whole = served != NULL, any = false;
+	if (leg->role != AS_PREFILL)
+		return false;
+	return leg->outcome == OUTCOME_REJECTED || leg->outcome == OUTCOME_ABORTED ||
+	       (f->reasons >> REASON_HANDOFF_MISMATCH & 1 && leg->input_tokens != UNSAID && leg->input_tokens <= 1);
+}
+
+/* Is this read of a prefill leg on which nothing rests? */
+static bool of_unused(const struct loader *l, const struct finding *f, const struct served_leg *served,
+		      const struct foreign_read *r)
+{
+	int64_t worker = l->f->lineage->workers[r->worker].id;
+	bool any = false;
+	for (size_t i = 0; i < l->n_held; i++) {
+		const struct served_leg *leg = &l->held[i];
+		if (leg->worker != worker || (served && leg->attempt != served->attempt))
+			continue;
+		if (!unused(f, leg))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* How far the page log of one leg covers it: 1 wholly, 0 not wholly, -1 there is none. */
+static int leg_covered(const struct loader *l, const struct served_leg *leg, uint32_t actor)
+{
+	const struct lineage_worker *w = log_of(l, leg->worker);
+	if (!w)
+		return -1;
+	const struct cover *c = w->sweep ? sweep_cover(w->sweep, actor) : NULL;
+	if (!c || c->broken || c->open)
+		return 0;
+	/* Other attempts on this worker: what the log holds must be this one's, not theirs alone. */
+	for (size_t i = 0; i < l->n_held; i++) {
+		const struct served_leg *other = &l->held[i];
+		if (other->worker != leg->worker || other->attempt == leg->attempt)
+			continue;
+		if (leg->started_ns == TIME_UNKNOWN || c->last_ns == TIME_UNKNOWN || c->last_ns < leg->started_ns)
+			return 0;
+	}
+	return 1;
+}
+
+/* Does every leg that the answer rests on have a whole page log? If not, says which one is missing. */
+static bool covered(const struct loader *l, struct finding *f, const struct served_leg *served, uint32_t actor)
+{
+	static const enum reason lacks[2][2] = {{REASON_PAGE_LOG_INCOMPLETE, REASON_NO_PAGE_LOG},
+						{REASON_PREFILL_LOG_INCOMPLETE, REASON_NO_PREFILL_PAGE_LOG}};
+	bool whole = served != NULL, prefill = false, disaggregated = served && served->role != AS_UNIFIED;
+	if (!served)
+		because(f, REASON_NO_PAGE_LOG);
 	for (size_t i = 0; served && i < l->n_held; i++) {
 		const struct served_leg *leg = &l->held[i];
-		if (leg->attempt != served->attempt || leg->role == AS_PREFILL)
+		if (leg->attempt != served->attempt)
 			continue;
-		const struct lineage_worker *w = log_of(l, leg->worker);
-		const struct cover *c = w && w->sweep ? sweep_cover(w->sweep, actor) : NULL;
-		any |= w != NULL;
-		whole &= c && !c->broken && !c->open;
+		prefill |= leg->role == AS_PREFILL;
+		int got = unused(f, leg) ? 1 : leg_covered(l, leg, actor);
+		whole &= got == 1;
+		if (got < 1)
+			because(f, lacks[leg->role == AS_PREFILL][got < 0]);
 	}
-	return whole ? 1 : any ? 0 : -1;
+	if (disaggregated && !prefill) {
+		because(f, REASON_NO_PREFILL_PAGE_LOG);
+		whole = false;
+	}
+	return whole && !(f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1);
 }
 
 /* Distinct owners among the reads that count, and their tenants. */
@@ -296,11 +351,13 @@ static void set_lineage(struct loader *l, struct finding *f)
 			hi = mid;
 	}
 	f->reads_from = (uint32_t)lo;
-	bool yes = false, gap = false, other = false;
+	bool yes = false, gap = false, other = false, unused_read = false;
 	while (actor && lo + f->n_reads < all->n_reads && all->reads[lo + f->n_reads].reader == actor) {
 		const struct foreign_read *r = &all->reads[lo + f->n_reads++];
 		if (of_other_attempt(l, served, r))
 			other = true;
+		else if (of_unused(l, f, served, r))
+			unused_read = true;
 		else if (r->edge->certain)
 			yes = true;
 		else
@@ -312,6 +369,8 @@ static void set_lineage(struct loader *l, struct finding *f)
 		because(f, REASON_ACROSS_GAP);
 	if (other)
 		because(f, REASON_OTHER_ATTEMPT);
+	if (unused_read)
+		because(f, REASON_UNUSED_PREFILL);
 	if (yes) {
 		f->p.l = TRI_YES;
 		because(f, REASON_FOREIGN_READ);
@@ -320,12 +379,9 @@ static void set_lineage(struct loader *l, struct finding *f)
 			because(f, REASON_SAME_TENANT);
 		return;
 	}
-	int whole = covered(l, served, actor);
-	if (whole == 1 && !gap) {
+	if (covered(l, f, served, actor) && !gap) {
 		f->p.l = TRI_NO;
 		because(f, REASON_NO_FOREIGN_READ);
-	} else {
-		because(f, whole < 0 ? REASON_NO_PAGE_LOG : REASON_PAGE_LOG_INCOMPLETE);
 	}
 }
 
@@ -361,6 +417,7 @@ static int one_response(struct loader *l, struct err *err)
 				.model = sql_get_text(s, 8),
 				.delivered = tri_of(sql_get_text(s, 6)),
 				.completion_tokens = sql_get_time(s, 7),
+				.attempts = sql_get_int(s, 10),
 				.person_limit = l->params->input_limit,
 				.person_pool = l->params->pool_tokens};
 	f.p = (struct predicates){TRI_UNKNOWN, TRI_UNKNOWN, TRI_UNKNOWN, e.delivered, TRI_UNKNOWN};
@@ -381,11 +438,12 @@ static int load_responses(struct loader *l, struct err *err)
 	    "ORDER BY request, attempt, coalesce(started_ns, finished_ns), leg",
 	    err);
 	if (rc == 0)
-		rc = sql_prepare(&l->responses, l->c,
-				 "SELECT r.response, r.request, coalesce(q.tenant, 0), r.started_ns, r.prompt_tokens, "
-				 "r.prompt_tokens_flag, r.delivered, r.completion_tokens, q.model, q.conflict "
-				 "FROM response r JOIN request q USING(request) ORDER BY r.request, r.response",
-				 err);
+		rc = sql_prepare(
+		    &l->responses, l->c,
+		    "SELECT r.response, r.request, coalesce(q.tenant, 0), r.started_ns, r.prompt_tokens, "
+		    "r.prompt_tokens_flag, r.delivered, r.completion_tokens, q.model, q.conflict, r.attempts "
+		    "FROM response r JOIN request q USING(request) ORDER BY r.request, r.response",
+		    err);
 	if (rc == 0)
 		rc = next_leg(l, err);
 	while (rc >= 0 && (rc = sql_step(l->responses, err)) == 1)

@@ -8,43 +8,47 @@
 #include "lineage.h"
 
 /* X(ENUM, "code"): stable short codes; docs/method.md says what each means. Order here is order in a row. */
-#define REASONS(X)                                         \
-	X(PROMPT_OVER_LIMIT, "prompt_at_or_over_limit")    \
-	X(ENGINE_REJECTED, "engine_rejected")              \
-	X(HANDOFF_MISMATCH, "handoff_mismatch")            \
-	X(PROMPT_BELOW_LIMIT, "prompt_below_limit")        \
-	X(TRUNCATED, "truncated_and_served")               \
-	X(LENGTH_UNKNOWN, "length_unknown")                \
-	X(LENGTH_NOT_EXACT, "length_not_exact")            \
-	X(LIMIT_UNKNOWN, "limit_unknown")                  \
-	X(PREFILL_MISSING, "prefill_leg_missing")          \
-	X(HANDOFF_OPEN, "handoff_not_seen_whole")          \
-	X(ENTERED, "entered_by_person")                    \
-	X(VERSION_AFFECTED, "version_affected")            \
-	X(HANDOFF_OBSERVED, "handoff_observed")            \
-	X(VERSION_FIXED, "version_fixed")                  \
-	X(MODE_UNIFIED, "mode_unified")                    \
-	X(ENGINE_OTHER, "engine_other")                    \
-	X(VERSION_UNDECIDED, "version_undecided")          \
-	X(VERSION_UNKNOWN, "version_unknown")              \
-	X(MODE_UNKNOWN, "mode_unknown")                    \
-	X(FOREIGN_READ, "foreign_read")                    \
-	X(SAME_TENANT, "foreign_read_same_tenant_only")    \
-	X(NO_FOREIGN_READ, "no_foreign_read")              \
-	X(ACROSS_GAP, "foreign_read_across_gap")           \
-	X(OTHER_ATTEMPT, "foreign_read_in_other_attempt")  \
-	X(PAGE_LOG_INCOMPLETE, "page_log_incomplete")      \
-	X(NO_PAGE_LOG, "no_page_log")                      \
-	X(NOT_DELIVERED, "not_delivered")                  \
-	X(STALE_NOT_DELIVERED, "stale_read_not_delivered") \
-	X(DELIVERY_UNKNOWN, "delivery_unknown")            \
-	X(EXCLUDED_D, "excluded_by:D")                     \
-	X(EXCLUDED_L, "excluded_by:L")                     \
-	X(EXCLUDED_T, "excluded_by:T")                     \
-	X(EXCLUDED_A, "excluded_by:A")                     \
-	X(CONFLICT_LT, "conflict:L,T")                     \
-	X(CONFLICT_LA, "conflict:L,A")                     \
-	X(CONFLICT_X, "conflict:X")                        \
+#define REASONS(X)                                               \
+	X(PROMPT_OVER_LIMIT, "prompt_at_or_over_limit")          \
+	X(ENGINE_REJECTED, "engine_rejected")                    \
+	X(HANDOFF_MISMATCH, "handoff_mismatch")                  \
+	X(PROMPT_BELOW_LIMIT, "prompt_below_limit")              \
+	X(TRUNCATED, "truncated_and_served")                     \
+	X(LENGTH_UNKNOWN, "length_unknown")                      \
+	X(LENGTH_NOT_EXACT, "length_not_exact")                  \
+	X(LIMIT_UNKNOWN, "limit_unknown")                        \
+	X(PREFILL_MISSING, "prefill_leg_missing")                \
+	X(HANDOFF_OPEN, "handoff_not_seen_whole")                \
+	X(ENTERED, "entered_by_person")                          \
+	X(VERSION_AFFECTED, "version_affected")                  \
+	X(HANDOFF_OBSERVED, "handoff_observed")                  \
+	X(VERSION_FIXED, "version_fixed")                        \
+	X(MODE_UNIFIED, "mode_unified")                          \
+	X(ENGINE_OTHER, "engine_other")                          \
+	X(VERSION_UNDECIDED, "version_undecided")                \
+	X(VERSION_UNKNOWN, "version_unknown")                    \
+	X(MODE_UNKNOWN, "mode_unknown")                          \
+	X(FOREIGN_READ, "foreign_read")                          \
+	X(SAME_TENANT, "foreign_read_same_tenant_only")          \
+	X(NO_FOREIGN_READ, "no_foreign_read")                    \
+	X(ACROSS_GAP, "foreign_read_across_gap")                 \
+	X(OTHER_ATTEMPT, "foreign_read_in_other_attempt")        \
+	X(UNUSED_PREFILL, "foreign_read_in_unused_prefill")      \
+	X(PAGE_LOG_INCOMPLETE, "page_log_incomplete")            \
+	X(NO_PAGE_LOG, "no_page_log")                            \
+	X(PREFILL_LOG_INCOMPLETE, "prefill_page_log_incomplete") \
+	X(NO_PREFILL_PAGE_LOG, "no_prefill_page_log")            \
+	X(ATTEMPT_NOT_SEEN, "attempt_not_seen")                  \
+	X(NOT_DELIVERED, "not_delivered")                        \
+	X(STALE_NOT_DELIVERED, "stale_read_not_delivered")       \
+	X(DELIVERY_UNKNOWN, "delivery_unknown")                  \
+	X(EXCLUDED_D, "excluded_by:D")                           \
+	X(EXCLUDED_L, "excluded_by:L")                           \
+	X(EXCLUDED_T, "excluded_by:T")                           \
+	X(EXCLUDED_A, "excluded_by:A")                           \
+	X(CONFLICT_LT, "conflict:L,T")                           \
+	X(CONFLICT_LA, "conflict:L,A")                           \
+	X(CONFLICT_X, "conflict:X")                              \
 	X(IDS_CONTRADICT, "ids_contradict")
 
 #define REASON_ENUM(id, code) REASON_##id,
@@ -137,6 +141,7 @@ struct evidence_of {
 	struct text model;
 	enum tri delivered;
 	int64_t completion_tokens;
+	int64_t attempts;                  /* as many as anybody says there were */
 	int64_t person_limit, person_pool; /* 0: none */
 };
 void predicates_of(const struct evidence_of *e, struct finding *f);

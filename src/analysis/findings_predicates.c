@@ -123,6 +123,18 @@ static int64_t served_attempt(const struct evidence_of *e)
 	return attempt ? attempt : last;
 }
 
+/* A retry of which no leg is known may be the one that answered, unless a leg that is known finished its answer. */
+static bool attempt_is_sure(const struct evidence_of *e)
+{
+	int64_t seen = 0;
+	for (size_t i = 0; i < e->n_legs; i++) {
+		seen = MAX(seen, e->legs[i].attempt);
+		if (e->legs[i].role != AS_PREFILL && e->legs[i].outcome == OUTCOME_FINISHED)
+			return true;
+	}
+	return e->attempts <= MAX(seen, 1);
+}
+
 struct served {
 	const struct served_leg *prefill, *decode; /* a unified leg stands in both */
 	const struct served_boot *prefill_boot, *decode_boot;
@@ -301,6 +313,10 @@ static void set_band(struct finding *f)
 {
 	int64_t n = f->prompt_tokens, pool = f->pool_tokens, limit = f->input_limit;
 	f->band = BAND_UNKNOWN;
+	if (f->reasons >> REASON_TRUNCATED & 1) { /* whatever was sent: what was worked on was cut to fit */
+		f->band = BAND_UNDER;
+		return;
+	}
 	if (n == UNSAID || f->flag == LENGTH_NONE)
 		return;
 	if (pool != UNSAID && n > pool && f->flag != LENGTH_ESTIMATE)
@@ -380,4 +396,9 @@ void predicates_of(const struct evidence_of *e, struct finding *f)
 	set_trigger(e, &s, f);
 	set_band(f);
 	set_affected(e, &s, f);
+	if (!attempt_is_sure(e)) { /* another attempt, on other boots, may have served it */
+		because(f, REASON_ATTEMPT_NOT_SEEN);
+		f->p.t = f->p.t == TRI_NO ? TRI_UNKNOWN : f->p.t;
+		f->p.a = f->p.a == TRI_NO ? TRI_UNKNOWN : f->p.a;
+	}
 }

@@ -189,7 +189,7 @@ static int begin_op(struct sweep *s, const struct sweep_op *op, struct hold **h,
 			rc = cover_get(s, op->actor, &c, err);
 		if (rc == 0 && (*h)->first_no == op->at.no) { /* a new hold */
 			c->first_no = op->at.no;
-			c->holds++;
+			c->last_ns = op->at.ns;
 			c->open = true;
 			c->broken |= !p->clean;
 		}

@@ -82,7 +82,7 @@ static void plan_incident(struct model *m)
 	restart(m, "unified-0", day(12, 5), PREFILL_POOL, "0.5.21");
 	restart(m, "prefill-3", day(12, 6), PREFILL_POOL, "0.5.21");
 	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
-		restart(m, fixed[i], day(15, 14), i < 4 || i == 8 ? PREFILL_LARGE : DECODE_POOL, "0.5.22");
+		restart(m, fixed[i], day(15, 14), i < 4 || i == 8 ? PREFILL_LARGE : DECODE_POOL, FIXED_VERSION);
 	m->source[0] = (struct source){.lo = PREFILL_POOL + 1,
 				       .hi = 1040000,
 				       .from_us = m->begin_us + day(2, 1),
@@ -98,7 +98,7 @@ static void plan_incident(struct model *m)
 }
 
 /* Small pools under bursts, clients that leave during transfers, and transfers that go on into pages given to others.
- */
+ * The prompt's length has nothing to do with it, so what one decode worker without a page log answered stays open. */
 static void plan_late_write(struct model *m)
 {
 	m->begin_us = INT64_C(1787788800) * US_PER_S; /* 2026-08-27 */
@@ -106,7 +106,7 @@ static void plan_late_write(struct model *m)
 	m->late_write = m->bursts = true;
 	add_fleet(m, CONTEXT + 1024);
 	for (int w = 0; w < m->n_workers; w++) {
-		m->worker[w].page_log = true;
+		m->worker[w].page_log = m->worker[w].role != ROLE_DECODE || m->worker[w].page_log;
 		if (m->worker[w].role == ROLE_DECODE)
 			m->worker[w].pool_tokens = 98304;
 	}

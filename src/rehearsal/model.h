@@ -100,7 +100,9 @@ struct queue {
 	size_t head, n, cap;
 };
 /* In a container a server listens everywhere; so its own log does not name it. */
-#define LISTEN_HOST "0.0.0.0"
+#define LISTEN_HOST   "0.0.0.0"
+/* The release that a fleet is repaired with; all others here are older, and compare so as text. */
+#define FIXED_VERSION "0.5.22"
 
 struct worker {
 	char name[16];
@@ -140,6 +142,7 @@ struct attempt { /* one dispatch of a request to a pair of workers, or to a unif
 	enum fate fate;
 	int64_t pool_tokens, limit; /* of the worker that looked at the prompt's length */
 	int64_t len, prefill_len; /* prompt as this leg works on it; prefill_len 1: the placeholder of a rejected one */
+	bool affected;            /* by the builds that served it, in disaggregated mode */
 	bool rejected, prefilled, allocated, transferring, stepping, aborting, late;
 	bool prefill_live, decode_live;
 	int status; /* HTTP status its legs would give */
@@ -252,7 +255,8 @@ struct model {
 	uint64_t order;
 	struct exposure *exposures;
 	size_t n_exposures, exposures_cap;
-	char innocent[RID]; /* rid that the hostile prompt names */
+	bool trigger_fell, build_fell; /* a confirmed response without it disproved that part of the hypothesis */
+	char innocent[RID];            /* rid that the hostile prompt names */
 	struct lines router, gateway;
 };
 

@@ -104,6 +104,8 @@ static uint32_t attempt_new(struct model *m, uint32_t request, int prefill, int 
 	a->room = prefill >= 0 ? 1 + (rng_next(&m->rng) >> 1) : 0;
 	a->room = MIN(a->room, (uint64_t)INT64_MAX);
 	a->prefill_len = a->len;
+	a->affected = prefill >= 0 && (strcmp(m->worker[prefill].version, FIXED_VERSION) < 0 ||
+				       strcmp(m->worker[decode].version, FIXED_VERSION) < 0);
 	a->start_us = m->now_us;
 	a->status = a->prefill_status = a->decode_status = 200;
 	return m->n_attempts++;

@@ -2,8 +2,8 @@
 /* truth.c - what really happened in the model, as truth.json
  *
  * Page reads are noted while the model runs and summed up per (worker, reader, owner, kind) when the reader's request
- * ends: distinct pages, as the tool counts them. Classes follow from the facts of the model and from which workers keep
- * a page log. No line of the file is a JSON object by itself: nobody shall take it for a log.
+ * ends: distinct pages, as the tool counts them. Classes follow from the facts of the model, from which workers keep a
+ * page log, and from whether a confirmed response disproved the hypothesis. No line of the file is a JSON object by itself: nobody shall take it for a log.
  */
 #include "model.h"
 
@@ -90,15 +90,47 @@ static bool has_page_log(const struct model *m, const struct request *r)
 	return r->n_attempts && m->worker[m->attempts[r->attempt].decode].page_log;
 }
 
-/* spec: X, L and D first, then the trigger; every build of these scenarios is an affected one unless it says otherwise
- */
+/* What page logs can say of the answer: "no" needs those of both legs, unless the decode leg got a placeholder alone. */
+static const char *lineage(const struct model *m, const struct request *r)
+{
+	const struct attempt *a = r->n_attempts ? &m->attempts[r->attempt] : NULL;
+
+	if (!has_page_log(m, r))
+		return "unknown";
+	if (r->foreign)
+		return "yes";
+	return a->prefill < 0 || a->rejected || m->worker[a->prefill].page_log ? "no" : "unknown";
+}
+
+static bool affected(const struct model *m, const struct request *r)
+{
+	return r->n_attempts && m->attempts[r->attempt].affected;
+}
+
+/* docs/method.md: the first rule that fits. Everything but lineage is known in a rehearsal. */
 static int class_of(const struct model *m, const struct request *r)
 {
+	const char *l = lineage(m, r);
+
 	if (!r->delivered)
 		return 4;
-	if (has_page_log(m, r))
-		return r->foreign ? 1 : 4;
-	return r->trigger ? 2 : 4;
+	if (!strcmp(l, "yes"))
+		return 1;
+	if (!strcmp(l, "no") || (!r->trigger && !m->trigger_fell) || (!affected(m, r) && !m->build_fell))
+		return 4;
+	return r->trigger && affected(m, r) ? 2 : 3;
+}
+
+static void check_hypothesis(struct model *m)
+{
+	for (uint32_t i = 0; i < m->n_requests; i++) {
+		const struct request *r = &m->requests[i];
+
+		if (!r->delivered || strcmp(lineage(m, r), "yes") != 0)
+			continue;
+		m->trigger_fell |= !r->trigger;
+		m->build_fell |= !affected(m, r);
+	}
 }
 
 static const char *band(const struct model *m, const struct request *r)
@@ -141,10 +173,10 @@ static void put_response(struct out *o, const struct request *r)
 	    tenant_name(r->tenant, name), model_served(r->model), (long long)r->len, band(m, r), r->status,
 	    yes_no(r->stream));
 	put(o,
-	    ",\"delivered\":\"%s\",\"trigger\":\"%s\",\"foreign_read\":\"%s\",\"class_expected\":\"C%d\",\"page_log\":%"
-	    "s",
-	    yes_no(r->delivered), yes_no(r->trigger), yes_no(r->foreign), class_of(m, r),
-	    has_page_log(m, r) ? "true" : "false");
+	    ",\"delivered\":\"%s\",\"trigger\":\"%s\",\"foreign_read\":\"%s\",\"lineage\":\"%s\",\"affected\":\"%s\","
+	    "\"class_expected\":\"C%d\",\"page_log\":%s",
+	    yes_no(r->delivered), yes_no(r->trigger), yes_no(r->foreign), lineage(m, r), yes_no(affected(m, r)),
+	    class_of(m, r), has_page_log(m, r) ? "true" : "false");
 	put(o, ",\"attempts\":%u,\"prefill_worker\":", r->n_attempts);
 	if (a && a->prefill >= 0)
 		put(o, "\"%s\"", m->worker[a->prefill].name);
@@ -222,6 +254,7 @@ void truth_write(struct model *m, const char *path)
 	char from[32], until[32];
 	bool first = true;
 
+	check_hypothesis(m);
 	for (uint32_t i = 0; i < m->n_requests; i++) {
 		const struct request *r = &m->requests[i];
 		int c = class_of(m, r);
@@ -236,6 +269,8 @@ void truth_write(struct model *m, const char *path)
 	us_iso_ms(m->end_us, until);
 	put(&o, "{\"scenario\":\"%s\",\"seed\":%llu,\"window\":[\"%s\",\"%s\"],\"population\":%u,\n",
 	    m->options->scenario, (unsigned long long)m->options->seed, from, until, m->n_requests);
+	put(&o, "\"hypothesis\":{\"trigger_stands\":\"%s\",\"build_stands\":\"%s\"},\n", yes_no(!m->trigger_fell),
+	    yes_no(!m->build_fell));
 	put(&o, "\"counts\":{\"C1\":%u,\"C2\":%u,\"C3\":%u,\"C4\":%u,\"C5\":%u,\"over_pool\":%u,\"boundary\":%u},\n",
 	    classes[1], classes[2], classes[3], classes[4], classes[5], over, boundary);
 	put(&o, "\"responses\":[");

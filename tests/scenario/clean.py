@@ -20,4 +20,9 @@ for seed in (1, 2):
     check(any(t["prompt_tokens"] > 600000 for t in truth.values()), f"{r.name}: there are long prompts")
     check(any(681280 <= t["prompt_tokens"] and t["decode_worker"] == "unified-0" and t["delivered"] == "yes"
               for t in truth.values()), f"{r.name}: a truncated prompt was served")
+    served = {k for k, t in truth.items() if t["decode_worker"] == "unified-0" and t["delivered"] == "yes" and t["prompt_tokens"] >= 681274}
+    cut = {r.key(x): x for x in r.ask("scope", "--class", "C4", codes=(0,))["rows"] if r.key(x) in served}
+    check(len(cut) == len(served), f"{r.name}: truncated prompts are counted", (len(served), len(cut)))
+    check(all(x["band"] == "under" and "truncated_and_served" in x["reasons"] and x["predicates"]["T"] == "no" for x in cut.values()),
+          f"{r.name}: a truncated prompt is under the limit", list(cut.values())[:1])
 finish()

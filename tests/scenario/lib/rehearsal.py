@@ -120,13 +120,15 @@ class Rehearsal:
 
     def check_scope(self):
         truth = {self.key(r): r for r in self.truth["responses"]}
-        affected = {k: r for k, r in truth.items() if r["class_expected"] in ("C1", "C2")}
+        affected = {k: r for k, r in truth.items() if r["class_expected"] != "C4"}
         doc = self.ask("scope", codes=(1,) if affected else (0,))
         rows = {self.key(r): r for r in doc["rows"]}
         check(len(rows) == len(doc["rows"]), f"{self.name}: no response twice")
         same(f"{self.name}: affected responses", set(affected), set(rows))
         for k in set(affected) & set(rows):
             self.check_row(affected[k], rows[k])
+        stands = {k: "yes" if doc["totals"][k] else "no" for k in ("trigger_stands", "build_stands")}
+        same(f"{self.name}: hypothesis", self.truth["hypothesis"], stands)
         totals = {k: doc["totals"][k] for k in ("population", "C1", "C2", "C3", "C4", "C5")}
         expected = dict(self.truth["counts"], population=self.truth["population"])
         same(f"{self.name}: totals", {k: expected[k] for k in totals}, totals)
@@ -151,10 +153,11 @@ class Rehearsal:
         predicates = r["predicates"]
         check(predicates["T"] == t["trigger"], f"{name}: T", predicates)
         check(predicates["D"] == t["delivered"], f"{name}: D", predicates)
-        check(predicates["L"] == (t["foreign_read"] if t["page_log"] else "unknown"), f"{name}: L", predicates)
+        check(predicates["A"] == t["affected"], f"{name}: A", predicates)
+        check(predicates["L"] == t["lineage"], f"{name}: L", predicates)
         # one entry an owner; two owners may share a client-chosen id
         owners = [o for o in t["owners"] if o["kind"] in ("stale", "late_write") and o["worker"] == t["decode_worker"]]
-        if t["page_log"]:
+        if t["lineage"] != "unknown":
             check(r["grade"] == "physical", f"{name}: grade", r["grade"])
             check(r["owner_count"] == len(owners), f"{name}: owners", (len(owners), r["owner_count"]))
         else:

@@ -12,6 +12,31 @@ static bool has_reason(const char *request_name, const char *reason)
 	return !strcmp(rows(q), "1;");
 }
 
+/* The prefill worker's page log; a test that wants L=no needs it too. */
+static int64_t log_p;
+static int seq_p;
+static void prefill_page(double at, const char *op, const char *rid, const char *pages)
+{
+	char line[300];
+	snprintf(line, sizeof(line), "op=%s seq=%d pool=kv%s%s%s%s", op, seq_p++, rid ? " rid=" : "", rid ? rid : "",
+		 pages ? " pages=" : "", pages ? pages : "");
+	put(log_p, EVENT_PAGE, at, line);
+}
+static void prefill_boot(void)
+{
+	log_p = source("p.pages", "p", NULL);
+	seq_p = 0;
+	prefill_page(0, "boot", NULL, NULL);
+}
+static void prefill_pages(double from, const char *rid, const char *pages)
+{
+	prefill_page(from, "alloc", rid, pages);
+	prefill_page(from + .1, "write", rid, pages);
+	prefill_page(from + .2, "read", rid, pages);
+	prefill_page(from + .3, "send", rid, pages);
+	prefill_page(from + .4, "free", rid, pages);
+}
+
 /* --- without a page log --- */
 static void test_no_page_log(void **state)
 {
@@ -63,7 +88,7 @@ static void test_lengths(void **state)
 	request(5, 60, 65, "a", 1000, 200, NULL, 0);
 	analyse(0, 0);
 	same("SELECT t, band FROM findings() ORDER BY request",
-	     "unknown|unknown;yes|unknown;no|over_pool;unknown|under;yes|boundary;");
+	     "unknown|unknown;yes|unknown;no|under;unknown|under;yes|boundary;");
 	assert_true(has_reason("gw-1", "length_not_exact"));
 	assert_true(has_reason("gw-3", "truncated_and_served"));
 	assert_true(has_reason("gw-4", "prefill_leg_missing"));
@@ -144,7 +169,9 @@ static void test_stale(void **state)
 	(void)state;
 	boots("0.5.9");
 	page_boot();
+	prefill_boot();
 	request(1, 10, 20, "a", 100, 200, "finished", 100);
+	prefill_pages(10, "p1", "0+10");
 	good_pages(10, "d1", "0+10");
 	request(2, 21, 28, "a", 300, 200, "finished", 300);
 	good_pages(21, "d2", "10+30");
@@ -197,6 +224,8 @@ static void test_late_write(void **state)
 	page(19, "free", "d2", "0+8");
 	request(3, 30, 35, "b", 50, 200, "finished", 50);
 	good_pages(30, "d3", "20+5");
+	prefill_boot();
+	prefill_pages(30, "p3", "20+5");
 	request(4, 40, 45, "b", 50, 200, "finished", 50); /* no page record: only T excluded it */
 	analyse(0, 0);
 	same("SELECT reader_request, owner_request, kind, pages FROM exposures()", "gw-2|gw-1|late_write|3;");
@@ -211,6 +240,9 @@ static void test_sharing_and_order(void **state)
 	(void)state;
 	boots("0.5.9");
 	page_boot();
+	prefill_boot();
+	prefill_pages(10, "p1", "0+10");
+	prefill_pages(21, "p2", "0+10");
 	request(1, 10, 20, "a", 100, 200, "finished", 100);
 	page(10, "alloc", "d1", "0+10");
 	page(10.1, "recv", "d1", "0+10");
@@ -235,6 +267,9 @@ static void test_hole(void **state)
 	(void)state;
 	boots("0.5.9");
 	page_boot();
+	prefill_boot();
+	prefill_pages(10, "p1", "0+10");
+	prefill_pages(50, "p4", "0+10");
 	request(1, 10, 20, "a", 100, 200, "finished", 100);
 	good_pages(10, "d1", "0+10");
 	request(2, 30, 35, "b", 100, 200, "finished", 100);
@@ -272,6 +307,8 @@ static void test_order_of_files(void **state)
 		}
 		int64_t other = source("d.pages.1", "d", NULL);
 		boots("0.5.9");
+		prefill_boot();
+		prefill_pages(10, "p1", "0+10");
 		size_t from = n_pending;
 		page_boot();
 		for (int k = 0; k < 2; k++) { /* two boots, the same ids */
@@ -358,6 +395,64 @@ static void test_monotone(void **state)
 	}
 }
 
+/* L=no rests on the page logs of both legs; which one is missing is said. */
+static void test_both_legs(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	page_boot();
+	for (int n = 1; n <= 5; n++) {
+		char rid[8];
+		snprintf(rid, sizeof(rid), "d%d", n);
+		request(n, 10. * n, 10. * n + 5, "a", n == 3 ? 1200 : 100, 200,
+			n == 3   ? "rejected"
+			: n == 4 ? "aborted"
+			: n == 5 ? NULL
+				 : "finished",
+			n == 3 ? 1 : 100);
+		good_pages(10. * n, rid, "0+10");
+	}
+	analyse(0, 0);
+	/* rejected, aborted: nothing rests on the prefill leg. Unknown: anything may */
+	same("SELECT request, l FROM findings()", "gw-1|unknown;gw-2|unknown;gw-3|no;gw-4|no;gw-5|unknown;");
+	assert_true(has_reason("gw-1", "no_prefill_page_log"));
+	assert_true(has_reason("gw-5", "no_prefill_page_log"));
+	assert_false(has_reason("gw-1", "no_page_log"));
+	prefill_boot();
+	prefill_pages(10, "p1", "0+10");
+	prefill_page(20, "alloc", "p2", "0+10");
+	prefill_page(20.1, "read", "p2", "0+10"); /* a foreign read on the prefill worker */
+	seq_p++;
+	prefill_page(30, "alloc", "p4", "0+10");
+	prefill_page(30.1, "read", "p4", "0+10"); /* of a leg on which nothing rests */
+	analyse(0, 0);
+	same("SELECT request, l FROM findings()", "gw-1|no;gw-2|yes;gw-3|no;gw-4|no;gw-5|unknown;");
+	assert_true(has_reason("gw-4", "foreign_read_in_unused_prefill"));
+}
+
+/* A retry that no engine logged may have been the one that answered: nothing is excluded by the one that was. */
+static void test_unseen_attempt(void **state)
+{
+	(void)state;
+	boots("0.5.22");
+	page_boot();
+	prefill_boot();
+	prefill_pages(10, "p1", "0+10");
+	good_pages(10, "d1", "0+10");
+	put(gw, EVENT_GATEWAY, 11, "what=retry gateway_id=gw-1 room=9001 status=500");
+	put(gw, EVENT_GATEWAY, 30,
+	    "what=access gateway_id=gw-1 room=9001 tenant=a model=m status=200 prompt_tokens=100 "
+	    "prompt_tokens_flag=exact completion_tokens=20 bytes_sent=99 started_ns=10 finished_ns=30");
+	put(pre, EVENT_LEG, 11,
+	    "what=failed rid=p1 room=9001 role=prefill input_tokens=100 input_flag=exact started_ns=10 finished_ns=11");
+	put(dec, EVENT_LEG, 11,
+	    "what=failed rid=d1 room=9001 role=decode input_tokens=100 input_flag=exact status=500 started_ns=10 "
+	    "finished_ns=11");
+	analyse(0, 0);
+	same("SELECT class, t, a, l, d FROM findings()", "C3|unknown|unknown|unknown|yes;");
+	assert_true(has_reason("gw-1", "attempt_not_seen"));
+}
+
 static void test_empty(void **state)
 {
 	(void)state;
@@ -376,6 +471,7 @@ int main(void)
 	    T(test_no_page_log), T(test_lengths),        T(test_person_says), T(test_builds),
 	    T(test_unified),     T(test_stale),          T(test_late_write),  T(test_sharing_and_order),
 	    T(test_hole),        T(test_order_of_files), T(test_monotone),    T(test_empty),
+	    T(test_both_legs),   T(test_unseen_attempt),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
