@@ -22,7 +22,6 @@ int resolve_needed(struct case_file *c, struct err *err) MUST_CHECK;
 struct analysis_params {
 	int64_t pool_tokens; /* --param pool=N for boots that never printed one; 0: none */
 	int64_t input_limit; /* --param limit=N; 0: none */
-	const char *policy;  /* --policy FILE (OSV); NULL: the built-in hypothesis, see docs/method.md */
 };
 /* Registers the functions above on the connection; the params are copied. */
 int analysis_register(struct case_file *c, const struct analysis_params *params, struct err *err) MUST_CHECK;

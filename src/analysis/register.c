@@ -170,10 +170,6 @@ int analysis_register(struct case_file *c, const struct analysis_params *params,
 		a->params = *params;
 	a->users = 1; /* ours, until all are registered */
 	int rc = 0;
-	if (a->params.policy) {
-		err_set(err, ERR_USAGE, "this version judges by its built-in hypothesis only");
-		rc = err_hint(err, "leave --policy away");
-	}
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(functions); i++) {
 		struct rowset_spec spec = *functions[i];
 		spec.done = analysis_drop;

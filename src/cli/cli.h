@@ -84,10 +84,10 @@ struct ask {
 	int64_t as_of_ns;
 };
 #define ASK_INIT ((struct ask){.rows = ROWS_OPTIONS_INIT, .as_of_ns = TIME_UNKNOWN})
-#define ASK_OPTIONS(a)                                                                                           \
-	ROWS_OPTIONS((a).rows), {"--param", OPTION_PARAM, &(a).params}, {"--as-of", OPTION_TIME, &(a).as_of_ns}, \
-	{                                                                                                        \
-		"--policy", OPTION_TEXT, &(a).analysis.policy                                                    \
+#define ASK_OPTIONS(a)                                                  \
+	ROWS_OPTIONS((a).rows), {"--param", OPTION_PARAM, &(a).params}, \
+	{                                                               \
+		"--as-of", OPTION_TIME, &(a).as_of_ns                   \
 	}
 /* Opens read-only with everything registered; correlates first when evidence came in since (and the case is writable).
  */

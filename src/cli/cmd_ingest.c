@@ -30,7 +30,8 @@ static const struct {
     {"unparsed", CELL_INT},        {"duplicate", CELL_INT},     {"first_at", CELL_TIME},
     {"last_at", CELL_TIME},        {"status", CELL_TEXT},       {"reason", CELL_TEXT},
     {"bytes_parsed", CELL_INT},    {"bytes_context", CELL_INT}, {"bytes_unparsed", CELL_INT},
-    {"bytes_duplicate", CELL_INT},
+    {"bytes_duplicate", CELL_INT}, {"worker_basis", CELL_TEXT}, {"tz", CELL_TEXT},
+    {"tz_basis", CELL_TEXT},
 };
 
 static struct text known_text(struct text t)
@@ -85,6 +86,9 @@ static int on_source(void *ctx, const struct source_result *r)
 	const uint64_t by_verdict[] = {a->bytes_parsed, a->bytes_context, a->bytes_unparsed, a->bytes_duplicate};
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(by_verdict); i++)
 		rc = rows_int(run->rows, (int64_t)by_verdict[i], err);
+	const struct text basis[] = {r->worker_basis, r->tz, r->tz_basis};
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(basis); i++)
+		rc = rows_text(run->rows, known_text(basis[i]), err);
 	return rc ? rc : rows_end_row(run->rows, err);
 }
 
@@ -208,7 +212,9 @@ static int run(int argc, char **argv, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		cols[i] = (struct rows_column){text_of(columns[i].name), columns[i].type};
 	rc = rows_open(&run.rows, &rows, args.at[0], TEXT("ingest"), cols, ARRAY_SIZE(columns),
-		       "path,status,format,worker,records,unparsed,reason", err);
+		       o.plan ? "path,format,worker,worker_basis,tz,tz_basis,reason"
+			      : "path,status,format,worker,records,unparsed,reason",
+		       err);
 	if (rc)
 		return rc;
 	rows_as_of(run.rows, o.now_ns);

@@ -123,8 +123,6 @@ static int put_parameters(struct facts *f, xmlNodePtr h)
 		snprintf(tmp, sizeof(tmp), "%lld", (long long)p->input_limit);
 		rc = put_parameter(f, h, "limit", text_of(tmp));
 	}
-	if (!rc && p && p->policy)
-		rc = put_parameter(f, h, "policy", text_of(p->policy));
 	return rc;
 }
 
