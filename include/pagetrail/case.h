@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <signal.h>
+
 #include "pagetrail/digest.h"
 #include "pagetrail/sql.h"
 #include "pagetrail/text.h"
@@ -24,6 +26,8 @@ static inline void case_closep(struct case_file **c)
 }
 const char *case_path(const struct case_file *c);
 bool case_writable(const struct case_file *c);
+/* Statements of a reader end with ERR_INTERRUPTED once *stop is set (by a signal handler). */
+void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop);
 
 int case_begin(struct case_file *c, struct err *err) MUST_CHECK; /* BEGIN IMMEDIATE */
 int case_commit(struct case_file *c, struct err *err) MUST_CHECK;

@@ -86,6 +86,8 @@ int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err
 		if (rc)
 			return rc;
 	}
+	system_catch_stop();
+	case_stop_on(c, &system_stop);
 	rc = analysis_register(c, &a->analysis, err);
 	if (rc)
 		return rc;

@@ -33,7 +33,6 @@ static int run(int argc, char **argv, struct err *err)
 	int rc = args_parse(&args, argc, argv, NULL, 0, shared, ARRAY_SIZE(shared), 2, 2, err);
 	if (rc)
 		return rc;
-	system_catch_stop();
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,18 @@ const char *case_path(const struct case_file *c)
 bool case_writable(const struct case_file *c)
 {
 	return c->mode != CASE_READ;
+}
+
+enum { STOP_EVERY_STEPS = 20000 }; /* of SQLite's machine: some milliseconds */
+
+static int stop_wanted(void *ctx)
+{
+	return *(volatile sig_atomic_t *)ctx != 0;
+}
+
+void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop)
+{
+	sqlite3_progress_handler(c->db, STOP_EVERY_STEPS, stop_wanted, (void *)stop);
 }
 
 int case_begin(struct case_file *c, struct err *err)

@@ -6,10 +6,13 @@ import io
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import Box, expect, one_line_error
+from run import PAGETRAIL, Box, expect, one_line_error
 
 SCOPE = """request aliases tenant model status streamed delivered prompt_tokens prompt_tokens_flag pool_tokens input_limit band
 prefill_worker decode_worker room started_at finished_at predicates class reasons grade owner_count owner_tenants
@@ -102,6 +105,14 @@ with Box() as box:
     expect(box.json("sql", "case.ptc", "SELECT count(*) AS n FROM page_events")["rows"][0]["n"] > 0, "events through SQL")
     for name in re.findall(r'"name":"([a-z_]+)"', box.run("query", "--list", "--json").stdout.decode()):
         box.run("query", "case.ptc", name, "--json", code=0)
+
+    # Ctrl-C ends a question that never ends
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c"
+    p = subprocess.Popen([os.path.abspath(PAGETRAIL), "sql", box.path("case.ptc"), endless], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+    time.sleep(1)
+    p.send_signal(signal.SIGINT)
+    expect(p.wait(timeout=20) == 5, "Ctrl-C to stop a statement with exit code 5")
 
     # the same logs in another order, with another number of jobs: the same content
     digest = box.json("verify", "case.ptc")["content_digest"]
