@@ -141,19 +141,53 @@ static int gap_sources(struct resolve *r, struct err *err)
 			    "no format recognises this source (%.*s): it is kept as evidence, and nothing "
 			    "in the answers rests on it",
 			    TEXT_ARG(s->reason.len ? text_sub(s->reason, 0, 300) : TEXT("unknown format")));
-		} else if (s->anonymous) {
-			g.kind = "unattached";
-			g.missing = s->anonymous;
-			g.refs = s->anonymous_refs;
-			g.effect =
-			    arena_printf(&r->arena,
-					 "%u access lines of this gateway carry no id: they cannot be joined to a "
-					 "request, and are not counted as responses",
-					 s->anonymous);
 		} else {
 			continue;
 		}
 		res = gap_add(r, &g, err);
+	}
+	return res;
+}
+
+static int gap_apart(struct resolve *r, uint32_t source, const char *kind, uint32_t n, struct refs refs,
+		     const char *why, struct err *err)
+{
+	const struct source_info *s = &r->sources[source];
+	if (!n)
+		return 0;
+	struct gap g = {.kind = kind,
+			.source = source,
+			.worker = s->worker_at,
+			.from = s->first_ns,
+			.to = s->last_ns,
+			.missing = n,
+			.refs = refs};
+	g.effect = arena_printf(&r->arena, "%u %s", n, why);
+	return gap_add(r, &g, err);
+}
+
+/* Records that could not be brought together with the rest. */
+static int gap_unattached(struct resolve *r, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < r->n_sources && !res; i++) {
+		const struct source_info *s = &r->sources[i];
+		res = gap_apart(r, i, "unattached", s->anonymous, s->anonymous_refs,
+				"access lines of this gateway carry no id: they cannot be joined to a request, and are "
+				"not counted as responses",
+				err);
+		if (!res)
+			res = gap_apart(r, i, "unattached", s->ambiguous, s->ambiguous_refs,
+					"requests of this gateway share no id with the engine, and by time and length "
+					"several pairs are possible: none was joined, each request and each execution "
+					"is counted by itself, and what happened to these requests inside is unknown",
+					err);
+		if (!res)
+			res = gap_apart(r, i, "clock", s->doubtful, s->doubtful_refs,
+					"requests of this gateway share no id with the engine, and the zone of one of "
+					"the two logs is only assumed: most of what it says fits nothing by time and "
+					"length, so none was joined; give its zone with --tz or --sources",
+					err);
 	}
 	return res;
 }
@@ -248,6 +282,8 @@ int gap_collect(struct resolve *r, struct err *err)
 	int res = gap_sequences(r, err);
 	if (!res)
 		res = gap_sources(r, err);
+	if (!res)
+		res = gap_unattached(r, err);
 	if (!res)
 		res = gap_rejects(r, err);
 	return res ? res : gap_strays(r, err);

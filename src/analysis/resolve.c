@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 1
+#define RESOLVE_VERSION 2
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {

@@ -108,6 +108,9 @@ struct source_info {
 	/* anonymous access lines, for the note about them */
 	uint32_t anonymous;
 	struct refs anonymous_refs;
+	/* requests that fit several executions by time and length; those whose zone is too doubtful for that */
+	uint32_t ambiguous, doubtful;
+	struct refs ambiguous_refs, doubtful_refs;
 	/* the last worker text of a batch row and what it was */
 	struct text memo_text;
 	uint32_t memo_worker;
@@ -172,7 +175,16 @@ enum flag flag_of(struct text t, bool known_value);
 const char *flag_name(enum flag f);
 
 /* Why a node belongs to its request; also the rule of its alias rows. */
-enum rule { RULE_OWN, RULE_ROOM, RULE_RID, RULE_RESPONSE_ID, RULE_GATEWAY_ID, RULE_TRACE_ID, RULE_CONFLICT };
+enum rule {
+	RULE_OWN,
+	RULE_ROOM,
+	RULE_RID,
+	RULE_RESPONSE_ID,
+	RULE_GATEWAY_ID,
+	RULE_TRACE_ID,
+	RULE_TIME_AND_LENGTH,
+	RULE_CONFLICT
+};
 const char *rule_name(enum rule r);
 
 enum { /* conflicts, bits */
@@ -389,6 +401,10 @@ struct text strip_prefix(struct text id);
 int stray_attach(struct resolve *r, struct err *err) MUST_CHECK;
 int life_load(struct resolve *r, struct err *err) MUST_CHECK;
 int join_nodes(struct resolve *r, struct err *err) MUST_CHECK; /* union-find only */
+int join_fits(struct resolve *r, struct err *err) MUST_CHECK;  /* last of them: by time and length */
+uint32_t join_root(struct resolve *r, uint32_t node);
+/* Joins the set of `added` to that of `to`. false: refused, and both are marked. */
+bool join_pair(struct resolve *r, uint32_t to, uint32_t added, enum rule rule);
 int join_all(struct resolve *r, struct err *err) MUST_CHECK;   /* union-find, requests, attempts, names */
 int request_write(struct resolve *r, struct err *err) MUST_CHECK;
 int response_write(struct resolve *r, struct err *err) MUST_CHECK;

@@ -2,7 +2,8 @@
 /* resolve_join.c - which legs and lifetimes are one request: union-find with guards
  *
  * Edges, surest first: the room both legs and the gateway name; the id of the answer, which is the engine's rid; a
- * gateway id that was handed to the engine as rid; one rid on both sides of a hand-off; a trace id in two gateways.
+ * gateway id that was handed to the engine as rid; one rid on both sides of a hand-off; a trace id in two gateways; for
+ * gateways that share no id with the engine, one time and length (resolve_fit.c).
  * Clients choose gateway ids, trace ids and perhaps rids, so no edge joins what differs in tenant or does not meet in
  * time: such a pair stays apart, and both carry the conflict. Edges are tried in canonical order: the result does not
  * depend on file order.
@@ -19,7 +20,7 @@ static uint32_t life_node(const struct resolve *r, uint32_t life)
 	return r->legs.n + life;
 }
 
-static uint32_t root_of(struct resolve *r, uint32_t node)
+uint32_t join_root(struct resolve *r, uint32_t node)
 {
 	while (r->parent[node] != node) {
 		r->parent[node] = r->parent[r->parent[node]];
@@ -50,9 +51,9 @@ static uint8_t refuse(struct resolve *r, uint32_t a, uint32_t b)
 }
 
 /* Joins the set of `added` to that of `to`. false: refused, and both are marked. */
-static bool join(struct resolve *r, uint32_t to, uint32_t added, enum rule rule)
+bool join_pair(struct resolve *r, uint32_t to, uint32_t added, enum rule rule)
 {
-	uint32_t a = root_of(r, to), b = root_of(r, added);
+	uint32_t a = join_root(r, to), b = join_root(r, added);
 	if (a == b)
 		return true;
 	uint8_t why = refuse(r, a, b);
@@ -118,7 +119,7 @@ static void join_room(struct resolve *r, uint32_t room)
 	chain_of(r, name_at(&r->names, room)->room_legs, true, &c);
 	if (!room_reused(r, &c)) {
 		for (unsigned i = 1; i < c.n; i++)
-			(void)join(r, c.at[0], c.at[i], RULE_ROOM);
+			(void)join_pair(r, c.at[0], c.at[i], RULE_ROOM);
 		return;
 	}
 	for (unsigned i = 0; i < c.n; i++) {
@@ -133,7 +134,7 @@ static void join_room(struct resolve *r, uint32_t room)
 			partners++;
 		}
 		if (partners == 1)
-			(void)join(r, c.at[i], c.at[partner], RULE_ROOM);
+			(void)join_pair(r, c.at[i], c.at[partner], RULE_ROOM);
 	}
 }
 
@@ -153,7 +154,7 @@ static void join_life_rooms(struct resolve *r, uint32_t at)
 		bool reused = room_reused(r, &c);
 		for (unsigned k = 0; k < c.n; k++)
 			if (!reused || meets(l, leg_at(r, c.at[k]), 0))
-				(void)join(r, life_node(r, at), c.at[k], RULE_ROOM);
+				(void)join_pair(r, life_node(r, at), c.at[k], RULE_ROOM);
 	}
 }
 
@@ -192,7 +193,7 @@ static void join_life_rid(struct resolve *r, uint32_t at, uint32_t id, enum rule
 			l->conflict |= CONFLICT_AMBIGUOUS;
 			continue;
 		}
-		(void)join(r, life_node(r, at), c.at[i], rule);
+		(void)join_pair(r, life_node(r, at), c.at[i], rule);
 	}
 }
 
@@ -216,13 +217,13 @@ static void join_rid(struct resolve *r, uint32_t id)
 			const struct leg *x = leg_at(r, c.at[i]), *y = leg_at(r, c.at[k]);
 			if (k == i || x->rid != y->rid || !two_sides(x, y) || leg_gap(r, c.at[i], c.at[k]) > SKEW_NS)
 				continue;
-			if (!n || root_of(r, c.at[k]) != root_of(r, c.at[partner])) {
+			if (!n || join_root(r, c.at[k]) != join_root(r, c.at[partner])) {
 				partner = k;
 				n++;
 			}
 		}
 		if (n == 1)
-			(void)join(r, c.at[MIN(i, partner)], c.at[MAX(i, partner)], RULE_RID);
+			(void)join_pair(r, c.at[MIN(i, partner)], c.at[MAX(i, partner)], RULE_RID);
 	}
 }
 
@@ -259,8 +260,8 @@ static void join_group(struct resolve *r, const struct pair *p, size_t n, enum r
 				found++;
 			}
 		if (found == 1)
-			(void)join(r, life_node(r, p[MIN(i, partner)].life), life_node(r, p[MAX(i, partner)].life),
-				   rule);
+			(void)join_pair(r, life_node(r, p[MIN(i, partner)].life), life_node(r, p[MAX(i, partner)].life),
+					rule);
 	}
 }
 
@@ -323,5 +324,7 @@ int join_nodes(struct resolve *r, struct err *err)
 			join_rid(r, id);
 	if (!res)
 		res = join_lives(r, RULE_RESPONSE_ID, err);
-	return res ? res : join_lives(r, RULE_TRACE_ID, err);
+	if (!res)
+		res = join_lives(r, RULE_TRACE_ID, err);
+	return res ? res : join_fits(r, err);
 }

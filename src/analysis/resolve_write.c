@@ -148,7 +148,10 @@ static int write_aliases(struct resolve *r, struct alias_writer *w, const struct
 					  err);
 		if (!res)
 			res = write_alias(r, w, q, (struct alias_row){KIND_ROOM, l->room, 0},
-					  l->conflict ? RULE_CONFLICT : RULE_OWN, err);
+					  l->conflict                       ? RULE_CONFLICT
+					  : l->rule == RULE_TIME_AND_LENGTH ? RULE_TIME_AND_LENGTH
+									    : RULE_OWN,
+					  err);
 	}
 	return res;
 }

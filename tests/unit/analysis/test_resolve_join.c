@@ -73,6 +73,146 @@ static void test_overlapping_starts(void **state)
 			    "x|200|1;x#2|400|1;");
 }
 
+static const char *const joined_query =
+    "SELECT r.name, p.prompt_tokens, group_concat(l.rid, '+') FROM request r JOIN response p USING(request) "
+    "LEFT JOIN leg l USING(request) GROUP BY request ORDER BY request";
+
+/* Two legs of one room, found by the decode leg's length; the other gateway request is of nobody here. */
+static void test_time_and_length(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), p = source("p.log", "p", NULL), d = source("d.log", "d", NULL);
+	put(g, EVENT_GATEWAY, 30,
+	    "what=access gateway_id=g1 tenant=tenant-a model=m status=200 prompt_tokens=700123 completion_tokens=40 "
+	    "started_ns=9 finished_ns=30");
+	put(g, EVENT_GATEWAY, 40,
+	    "what=access gateway_id=g2 status=200 prompt_tokens=512 completion_tokens=9 started_ns=31 finished_ns=40");
+	put(p, EVENT_LEG, 10.5,
+	    "what=rejected rid=a1 room=77 role=prefill input_tokens=700123 limit_tokens=681274 started_ns=9.5");
+	put(p, EVENT_LEG, 10.6, "what=finished rid=a1 room=77 role=prefill input_tokens=1 output_tokens=1");
+	put(d, EVENT_LEG, 31.5,
+	    "what=finished rid=b1 room=77 role=decode model=m input_tokens=700123 output_tokens=40 started_ns=9.6 "
+	    "finished_ns=31.5");
+	put(d, EVENT_LEG, 60,
+	    "what=finished rid=b2 room=78 role=decode input_tokens=512 output_tokens=9 started_ns=50 finished_ns=60");
+	resolve();
+	assert_string_equal(rows(joined_query), "g1|700123|a1+b1;g2|512|-;b2|512|b2;");
+	assert_string_equal(rows("SELECT value, rule FROM alias WHERE request = 1 ORDER BY kind, value"),
+			    "g1|own;a1|room;b1|time_and_length;77|own;");
+	assert_string_equal(rows("SELECT count(*) FROM gap"), "0;");
+}
+
+/* One length, one time, two of them: nobody is joined, and the gap says how many. Answers of other lengths part them. */
+static void test_time_and_length_ambiguous(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), d = source("d.log", "d", NULL);
+	for (int i = 0; i < 4; i++) {
+		char line[256];
+		int base = i < 2 ? 0 : 100, output = i < 2 ? 9 : i;
+		snprintf(line, sizeof(line),
+			 "what=access gateway_id=g%d status=200 prompt_tokens=512 completion_tokens=%d started_ns=%d "
+			 "finished_ns=%d",
+			 i, output, base + i, base + 40);
+		put(g, EVENT_GATEWAY, base + 40, line);
+		snprintf(line, sizeof(line),
+			 "what=finished rid=b%d role=decode input_tokens=512 output_tokens=%d started_ns=%d "
+			 "finished_ns=%d",
+			 i, output, base + 5, base + 30);
+		put(d, EVENT_LEG, base + 30 + i * .1, line);
+	}
+	resolve();
+	assert_string_equal(rows(joined_query), "g0|512|-;g1|512|-;b0|512|b0;b1|512|b1;g2|512|b2;g3|512|b3;");
+	assert_string_equal(rows("SELECT kind, missing, json_array_length(refs) FROM gap"), "unattached|2|2;");
+}
+
+/* Unique for the gateway's request, but not for the leg; another model; a longer run; a summed batch; an estimate. */
+static void test_time_and_length_refused(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), d = source("d.log", "d", NULL);
+	static const char *const pairs[][2] = {
+	    {"model=m", "model=other"},
+	    {"completion_tokens=5", "output_tokens=6"},
+	    {"prompt_tokens_flag=estimate", ""},
+	    {"batch=2", ""},
+	    {"room=5", "room=6"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		char line[256];
+		double at = (double)i * 100;
+		snprintf(line, sizeof(line),
+			 "what=access gateway_id=g%zu status=200 prompt_tokens=512 started_ns=%g finished_ns=%g %s", i,
+			 at, at + 20, pairs[i][0]);
+		put(g, EVENT_GATEWAY, at + 20, line);
+		snprintf(line, sizeof(line),
+			 "what=finished rid=b%zu role=decode input_tokens=512 started_ns=%g finished_ns=%g %s", i,
+			 at + 1, at + 10, pairs[i][1]);
+		put(d, EVENT_LEG, at + 10, line);
+	}
+	put(g, EVENT_GATEWAY, 920,
+	    "what=access gateway_id=x status=200 prompt_tokens=77 started_ns=900 finished_ns=920");
+	put(g, EVENT_GATEWAY, 921,
+	    "what=access gateway_id=y status=200 prompt_tokens=77 started_ns=901 finished_ns=921");
+	put(d, EVENT_LEG, 910, "what=finished rid=z role=decode input_tokens=77 started_ns=905 finished_ns=910");
+	put(g, EVENT_GATEWAY, 999,
+	    "what=access gateway_id=l status=200 prompt_tokens=78 started_ns=990 finished_ns=999");
+	put(d, EVENT_LEG, 1010, "what=finished rid=l2 role=decode input_tokens=78 started_ns=991 finished_ns=1010");
+	resolve();
+	assert_string_equal(rows("SELECT count(*) FROM alias WHERE rule = 'time_and_length'"), "0;");
+	assert_string_equal(rows("SELECT missing FROM gap WHERE kind = 'unattached'"), "2;");
+}
+
+/* Where the gateway's ids are the engine's, a request that they do not find is not looked for by length. */
+static void test_time_and_length_beside_ids(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), d = source("d.log", "d", NULL);
+	for (int i = 0; i < 3; i++) {
+		char line[256];
+		snprintf(line, sizeof(line),
+			 "what=access gateway_id=g%d response_id=b%d status=200 prompt_tokens=512 started_ns=%d "
+			 "finished_ns=%d",
+			 i, i, i * 100, i * 100 + 20);
+		put(g, EVENT_GATEWAY, i * 100 + 20, line);
+		snprintf(line, sizeof(line),
+			 "what=finished rid=%s%d role=decode input_tokens=512 started_ns=%d finished_ns=%d",
+			 i == 2 ? "c" : "b", i, i * 100 + 1, i * 100 + 10);
+		put(d, EVENT_LEG, i * 100 + 10, line);
+	}
+	resolve();
+	assert_string_equal(rows(joined_query), "g0|512|b0;g1|512|b1;g2|512|-;c2|512|c2;");
+}
+
+/* A naive engine log whose zone nobody could fit, off by hours: chance fits are not believed. */
+static void test_time_and_length_doubtful_zone(void **state)
+{
+	for (int hours = 0; hours < 2; hours++) {
+		if (hours) {
+			assert_int_equal(fixture_teardown(state), 0);
+			assert_int_equal(fixture_setup(state), 0);
+		}
+		int64_t g = source("gw.jsonl", NULL, NULL), d = source("d.log", "d", NULL);
+		for (int i = 0; i < 12; i++) {
+			char line[256];
+			/* every fifth length comes again an hour later */
+			int length = i % 5 == 0 ? 900 : 1000 + i, at = i * 720;
+			snprintf(
+			    line, sizeof(line),
+			    "what=access gateway_id=g%02d status=200 prompt_tokens=%d started_ns=%d finished_ns=%d", i,
+			    length, at, at + 20);
+			put(g, EVENT_GATEWAY, at + 20, line);
+			snprintf(line, sizeof(line), "naive what=finished rid=b%02d role=decode input_tokens=%d", i,
+				 length);
+			put(d, EVENT_LEG, at + 10 + hours * 3600, line);
+		}
+		resolve();
+		assert_string_equal(rows("SELECT count(*) FROM alias WHERE rule = 'time_and_length'"),
+				    hours ? "0;" : "12;");
+		assert_string_equal(rows("SELECT kind, missing FROM gap"), hours ? "clock|2;" : "");
+	}
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -81,6 +221,11 @@ int main(void)
 	    CASE(test_open_start_and_edge),
 	    CASE(test_open_start_without_duration),
 	    CASE(test_overlapping_starts),
+	    CASE(test_time_and_length),
+	    CASE(test_time_and_length_ambiguous),
+	    CASE(test_time_and_length_refused),
+	    CASE(test_time_and_length_beside_ids),
+	    CASE(test_time_and_length_doubtful_zone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
