@@ -306,6 +306,19 @@ static bool covered(const struct loader *l, struct finding *f, const struct serv
 	return whole && !(f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1);
 }
 
+/* It read what others wrote; may it have read from more than the edges say, because records are missing? */
+static bool owners_open(const struct loader *l, const struct finding *f, uint32_t actor)
+{
+	const struct lineage *all = l->f->lineage;
+	for (uint32_t i = 0; i < f->n_reads; i++) {
+		const struct foreign_read *r = &l->f->reads[f->reads_from + i];
+		const struct cover *c = sweep_cover(all->workers[r->worker].sweep, actor);
+		if (!c || c->blind || c->open || !r->edge->certain)
+			return true;
+	}
+	return f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1;
+}
+
 /* Distinct owners among the reads that count, and their tenants. */
 static void count_owners(const struct loader *l, struct finding *f)
 {
@@ -377,6 +390,8 @@ static void set_lineage(struct loader *l, struct finding *f)
 		count_owners(l, f);
 		if (f->cross_tenant == TRI_NO)
 			because(f, REASON_SAME_TENANT);
+		if (owners_open(l, f, actor))
+			because(f, REASON_OWNERS_OPEN);
 		return;
 	}
 	if (covered(l, f, served, actor) && !gap) {
@@ -418,6 +433,7 @@ static int one_response(struct loader *l, struct err *err)
 				.delivered = tri_of(sql_get_text(s, 6)),
 				.completion_tokens = sql_get_time(s, 7),
 				.attempts = sql_get_int(s, 10),
+				.finished_ns = sql_get_time(s, 11),
 				.person_limit = l->params->input_limit,
 				.person_pool = l->params->pool_tokens};
 	f.p = (struct predicates){TRI_UNKNOWN, TRI_UNKNOWN, TRI_UNKNOWN, e.delivered, TRI_UNKNOWN};
@@ -441,7 +457,8 @@ static int load_responses(struct loader *l, struct err *err)
 		rc = sql_prepare(
 		    &l->responses, l->c,
 		    "SELECT r.response, r.request, coalesce(q.tenant, 0), r.started_ns, r.prompt_tokens, "
-		    "r.prompt_tokens_flag, r.delivered, r.completion_tokens, q.model, q.conflict, r.attempts "
+		    "r.prompt_tokens_flag, r.delivered, r.completion_tokens, q.model, q.conflict, r.attempts, "
+		    "r.finished_ns "
 		    "FROM response r JOIN request q USING(request) ORDER BY r.request, r.response",
 		    err);
 	if (rc == 0)
@@ -492,7 +509,17 @@ static void explain(const struct findings *all, struct finding *f)
 		else
 			because(f, REASON_EXCLUDED_A);
 	}
-	f->grade = p.l != TRI_UNKNOWN ? GRADE_PHYSICAL : f->decode_worker ? GRADE_TEMPORAL : GRADE_NONE;
+	f->grade = p.l != TRI_UNKNOWN                              ? GRADE_PHYSICAL
+		   : f->decode_worker || f->c.class_id != CLASS_C4 ? GRADE_TEMPORAL
+								   : GRADE_NONE;
+}
+
+int64_t finding_place(const struct findings *all, const struct finding *f)
+{
+	bool sure = !(f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1);
+	for (size_t i = 0; sure && !f->decode_boot && i < all->n_boots; i++)
+		sure = all->boots[i].worker != f->decode_worker;
+	return sure ? f->decode_worker : 0;
 }
 
 static int set_candidates(struct loader *l, struct err *err)
@@ -501,9 +528,9 @@ static int set_candidates(struct loader *l, struct err *err)
 	int rc = lives_load(&all->lives, l->c, err);
 	for (size_t i = 0; rc == 0 && i < all->n; i++) {
 		struct finding *f = &all->all[i];
-		if (f->grade == GRADE_TEMPORAL)
+		if (finding_has_candidates(f))
 			f->candidate_owners =
-			    lives_before(all->lives, f->decode_worker, f->decode_boot, f->read_ns, f->request);
+			    lives_before(all->lives, finding_place(all, f), f->decode_boot, f->read_ns, f->request);
 	}
 	return rc;
 }

@@ -30,6 +30,7 @@
 	X(MODE_UNKNOWN, "mode_unknown")                          \
 	X(FOREIGN_READ, "foreign_read")                          \
 	X(SAME_TENANT, "foreign_read_same_tenant_only")          \
+	X(OWNERS_OPEN, "owners_not_all_known")                   \
 	X(NO_FOREIGN_READ, "no_foreign_read")                    \
 	X(ACROSS_GAP, "foreign_read_across_gap")                 \
 	X(OTHER_ATTEMPT, "foreign_read_in_other_attempt")        \
@@ -129,6 +130,14 @@ int findings_run(struct findings **ret, struct case_file *c, const struct analys
 		 const struct lineage *l, struct err *err) MUST_CHECK;
 void findings_free(struct findings *f); /* accepts NULL */
 
+/* Are its owners, or some of them, known only as a set that they are in? */
+static inline bool finding_has_candidates(const struct finding *f)
+{
+	return f->grade == GRADE_TEMPORAL || f->reasons >> REASON_OWNERS_OPEN & 1;
+}
+/* The worker in whose pool it must have read; 0: not known. */
+int64_t finding_place(const struct findings *f, const struct finding *x);
+
 /* What a version string decides about the built-in hypothesis: yes affected, no fixed, else unknown and why. */
 enum tri version_affected(struct text engine, struct text version, enum reason *ret_why);
 
@@ -142,6 +151,7 @@ struct evidence_of {
 	enum tri delivered;
 	int64_t completion_tokens;
 	int64_t attempts;                  /* as many as anybody says there were */
+	int64_t finished_ns;               /* of the response */
 	int64_t person_limit, person_pool; /* 0: none */
 };
 void predicates_of(const struct evidence_of *e, struct finding *f);
@@ -154,7 +164,8 @@ struct life_reader {
 };
 int lives_load(struct pool_lives **ret, struct case_file *c, struct err *err) MUST_CHECK;
 void lives_free(struct pool_lives *l); /* accepts NULL */
-/* How many other requests had begun, and had ended or may have ended, in this worker's boot before ns. */
+/* How many other requests had begun, and had ended or may have ended, in this worker's boot before ns. Worker 0: nobody
+ * knows where the reader was. */
 int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request);
 /* The other way round, after lives_mark() of all readers: for each request that lived somewhere, how many
  * readers may have read what it left. */

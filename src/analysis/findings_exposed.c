@@ -114,10 +114,10 @@ static int load_readers(struct exposed *x, struct err *err)
 		uint8_t *c = &x->class_of[actors_of_request(actors, r->request)];
 		if (!*c || r->c.class_id < *c)
 			*c = (uint8_t)r->c.class_id;
-		if (!mark || r->grade != GRADE_TEMPORAL || r->c.class_id == CLASS_C4)
+		if (!mark || !finding_has_candidates(r) || r->c.class_id == CLASS_C4)
 			continue;
 		struct life_reader reader = {r->read_ns, r->request, r->c.class_id <= CLASS_C2};
-		rc = lives_mark(lives, r->decode_worker, r->decode_boot, reader, err);
+		rc = lives_mark(lives, finding_place(f, r), r->decode_boot, reader, err);
 	}
 	return rc == 0 ? lives_left(lives, &x->left, &x->n_left, err) : rc;
 }

@@ -4,6 +4,10 @@
  * A stale page holds what some request left there since the worker's boot. So the owner of what R read is among the
  * requests that began before the read and had ended by then; one whose end is unknown stays among them. That is an
  * upper bound, and only its size is given. Cost: a sort of the legs, then a search for each question.
+ *
+ * A log that is lost may only make these sets larger. So a request of which a leg is missing may have lived anywhere
+ * (NOWHERE: it is a candidate for every reader), and a reader whose leg is missing may have read from anybody (WORLD:
+ * every request, once).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +17,10 @@
 struct life {
 	int64_t worker, boot, request, ns; /* ns: end, or start where the end is unknown; INT64_MIN: neither */
 };
+
+/* Workers that are none. */
+#define NOWHERE INT64_C(0)
+#define WORLD   INT64_MAX
 
 struct house { /* one boot of one worker */
 	int64_t worker, boot;
@@ -92,30 +100,56 @@ static int make_houses(struct pool_lives *l, struct err *err)
 	return 0;
 }
 
+static int life_add(struct pool_lives *l, struct life x, struct err *err)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 1024;
+		struct life *all = realloc(l->all, cap * sizeof(*all));
+		if (!all)
+			return err_nomem(err);
+		l->all = all;
+		l->cap = cap;
+	}
+	l->all[l->n++] = x;
+	return 0;
+}
+
+/* Legs, by request; a request with fewer answering legs than attempts lived nowhere in particular, since it began. */
+static int load_lives(struct pool_lives *l, struct case_file *c, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(
+	    &s, c,
+	    "WITH here AS (SELECT l.request, l.attempt, l.worker, coalesce(l.boot, 0) AS boot, "
+	    "coalesce(l.finished_ns, l.started_ns) AS ns, l.boot IS NULL AND EXISTS (SELECT 1 FROM boot b WHERE "
+	    "b.worker = l.worker) AS adrift FROM leg l WHERE coalesce(l.role, 'decode') <> 'prefill'), "
+	    "missing AS (SELECT q.request, q.first_ns FROM request q WHERE "
+	    "(SELECT count(DISTINCT h.attempt) FROM here h WHERE h.request = q.request AND NOT h.adrift) < "
+	    "coalesce((SELECT max(r.attempts) FROM response r WHERE r.request = q.request), 1)) "
+	    "SELECT worker, boot, request, ns FROM here WHERE request NOT IN (SELECT request FROM missing) "
+	    "UNION ALL SELECT ?1, 0, request, first_ns FROM missing "
+	    "UNION ALL SELECT ?2, 0, request, min(ns) FROM (SELECT request, coalesce(ns, ?3) AS ns FROM here UNION ALL "
+	    "SELECT request, coalesce(first_ns, ?3) FROM missing) GROUP BY request",
+	    err);
+	if (rc == 0)
+		rc = sql_int(s, 1, NOWHERE, err);
+	if (rc == 0)
+		rc = sql_int(s, 2, WORLD, err);
+	if (rc == 0)
+		rc = sql_int(s, 3, TIME_UNKNOWN, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		struct life x = {sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2), sql_get_time(s, 3)};
+		rc = life_add(l, x, err);
+	}
+	return rc;
+}
+
 int lives_load(struct pool_lives **ret, struct case_file *c, struct err *err)
 {
 	struct pool_lives *l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_nomem(err);
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(&s, c,
-			     "SELECT worker, coalesce(boot, 0), request, coalesce(finished_ns, started_ns) FROM leg "
-			     "WHERE coalesce(role, 'decode') <> 'prefill'",
-			     err);
-	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		if (l->n == l->cap) {
-			size_t cap = l->cap ? l->cap * 2 : 1024;
-			struct life *all = realloc(l->all, cap * sizeof(*all));
-			if (!all) {
-				rc = err_nomem(err);
-				break;
-			}
-			l->all = all;
-			l->cap = cap;
-		}
-		l->all[l->n++] =
-		    (struct life){sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2), sql_get_time(s, 3)};
-	}
+	int rc = load_lives(l, c, err);
 	if (rc == 0)
 		rc = make_houses(l, err);
 	if (rc < 0) {
@@ -155,13 +189,12 @@ static struct house *house_find(const struct pool_lives *l, int64_t worker, int6
 	return h && h->worker == worker && h->boot == boot ? h : NULL;
 }
 
-int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
+/* How many of one house had ended, or may have ended, before ns. */
+static int64_t before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
 {
 	const struct house *h = house_find(l, worker, boot);
 	if (!h)
 		return 0;
-	if (ns == TIME_UNKNOWN)
-		ns = INT64_MAX;
 	size_t lo = 0, hi = h->n;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -175,13 +208,20 @@ int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, i
 	return (int64_t)lo - (it && it->ns <= ns);
 }
 
-int lives_mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err)
+int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
+{
+	if (ns == TIME_UNKNOWN)
+		ns = INT64_MAX;
+	if (!worker)
+		return before(l, WORLD, 0, ns, but_request);
+	return before(l, worker, boot, ns, but_request) + before(l, NOWHERE, 0, ns, but_request);
+}
+
+static int mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err)
 {
 	struct house *h = house_find(l, worker, boot);
 	if (!h)
 		return 0;
-	if (r.ns == TIME_UNKNOWN)
-		r.ns = INT64_MAX;
 	if (h->n_readers == h->cap_readers) {
 		size_t cap = h->cap_readers ? h->cap_readers * 2 : 16;
 		struct life_reader *more = realloc(h->readers, cap * sizeof(*more));
@@ -192,6 +232,16 @@ int lives_mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_r
 	}
 	h->readers[h->n_readers++] = r;
 	return 0;
+}
+
+int lives_mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err)
+{
+	if (r.ns == TIME_UNKNOWN)
+		r.ns = INT64_MAX;
+	if (!worker)
+		return mark(l, WORLD, 0, r, err);
+	int rc = mark(l, worker, boot, r, err);
+	return rc == 0 ? mark(l, NOWHERE, 0, r, err) : rc;
 }
 
 bool lives_are_marked(const struct pool_lives *l)

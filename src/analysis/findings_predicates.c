@@ -391,7 +391,9 @@ void predicates_of(const struct evidence_of *e, struct finding *f)
 		f->pool_tokens = e->person_pool;
 	f->read_ns = TIME_UNKNOWN;
 	if (s.decode)
-		f->read_ns = s.decode->finished_ns != TIME_UNKNOWN ? s.decode->finished_ns : s.decode->started_ns;
+		f->read_ns = s.decode->finished_ns;
+	if (f->read_ns == TIME_UNKNOWN) /* the answer is the last that it can have read for */
+		f->read_ns = e->finished_ns;
 	set_length(&s, f);
 	set_trigger(e, &s, f);
 	set_band(f);

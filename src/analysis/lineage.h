@@ -74,6 +74,7 @@ struct cover { /* what the log saw of one actor on this worker */
 	uint32_t actor, first_no;
 	int64_t last_ns; /* when it took its first page of the last hold */
 	bool broken;     /* a hold that is not covered from alloc to free, or a read of unknown content */
+	bool blind;      /* it may have read content that no record shows: of others than the edges say */
 	bool open;
 };
 

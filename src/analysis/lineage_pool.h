@@ -88,6 +88,7 @@ int share_add(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end,
 /* --- lineage_read.c --- */
 int cover_get(struct sweep *s, uint32_t actor, struct cover **ret, struct err *err) MUST_CHECK;
 void cover_break(struct sweep *s, uint32_t actor);
+void cover_blind(struct sweep *s, uint32_t actor);
 /* Settles what `reader` (0: everybody) has waiting on pages [first, end). filled: its own content has arrived. */
 int pend_settle(struct sweep *s, uint32_t pool, uint32_t reader, uint32_t first, uint32_t end, bool filled,
 		struct err *err) MUST_CHECK;

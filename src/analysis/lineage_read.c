@@ -42,6 +42,13 @@ void cover_break(struct sweep *s, uint32_t actor)
 		s->covers[*i].broken = true;
 }
 
+void cover_blind(struct sweep *s, uint32_t actor)
+{
+	uint32_t *i = map_find(&s->cover_of, actor);
+	if (i)
+		s->covers[*i].blind = true;
+}
+
 /* ---- edges ---- */
 struct verdict_of { /* a read of some pages, judged */
 	uint32_t reader, owner;
@@ -180,8 +187,11 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 		written = c->at.no;
 	} else if (p->content[first] == SLOT_NONE && !p->known) {
 		cover_break(s, op->actor);
+		cover_blind(s, op->actor);
 		return 0;
 	}
+	if (p->hole_no > written) /* a lost record may have put another content there since */
+		cover_blind(s, op->actor);
 	v.certain = p->hole_no <= MAX(written, own_alloc ? a->at.no : 0);
 	if (v.owner && share_no) {
 		bool legit = written < share_no || (p->alloc[first] && a->actor == v.owner && a->at.no < share_no);

@@ -134,6 +134,7 @@ static int pool_clear(struct sweep *s, uint32_t pool, bool known, struct err *er
 		if (!p->hold[i].actor)
 			continue;
 		cover_break(s, p->hold[i].actor);
+		cover_blind(s, p->hold[i].actor);
 		hold_drop(p, &p->hold[i]);
 	}
 	if (p->top > SPARSE_PAGES) { /* a page number out of the blue: clearing would touch what was never used */
@@ -270,6 +271,7 @@ static void end_op(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 	if (i) {
 		s->covers[*i].open = false;
 		s->covers[*i].broken |= !h->clean || !p->clean;
+		s->covers[*i].blind |= p->hole_no > h->first_no;
 	}
 	hold_drop(p, h);
 }

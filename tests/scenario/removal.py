@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""removal.py - taking logs away never clears anybody: no response gets into C4, no owner into E4, and totals stay whole
+
+Small fleets; each source alone, random pairs, and an hour cut out of a worker's logs. A response is found again by its
+rooms and rids. PAGETRAIL_SEED sets another start, PAGETRAIL_ROUNDS more fleets.
+"""
+import datetime
+import itertools
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from rehearsal import PAGETRAIL, check, finish, run  # noqa: E402
+
+SEED = int(os.environ.get("PAGETRAIL_SEED", "1"))
+ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", "1"))
+ALL_C, ALL_E = "C1,C2,C3,C4,C5", "E1,E2,E3,E4,E5"
+
+
+def ask(case, *arguments):
+    return json.loads(run(*arguments[:1], case, *arguments[1:], "--json", "--limit", "0", codes=(0, 1)))
+
+
+class Case:
+    """What the tool says of one set of logs: per request its aliases, class as a response, class as an owner."""
+
+    def __init__(self, top, logs):
+        case = os.path.join(top, "case.ptc")
+        for end in ("", "-wal", "-shm"):
+            if os.path.exists(case + end):
+                os.unlink(case + end)
+        run("ingest", case, logs, codes=(0, 3))
+        scope = ask(case, "scope", "--class", ALL_C)
+        self.totals = scope["totals"]
+        self.rows = scope["rows"]
+        self.response = {}
+        for r in self.rows:
+            self.response.setdefault(r["request"], []).append(r)
+        self.owner = {r["request"]: r for r in ask(case, "scope", "--side", "exposed", "--class", ALL_E)["rows"]}
+        self.aliases = {}
+        for r in ask(case, "sql", "SELECT q.name, a.value FROM alias a JOIN request q USING(request) "
+                     "WHERE a.kind IN ('rid', 'room')")["rows"]:
+            self.aliases.setdefault(r["name"], set()).add(r["value"])
+        self.by_alias = {}
+        for name, values in self.aliases.items():
+            for v in values:
+                self.by_alias.setdefault(v, set()).add(name)
+
+    def whole(self):
+        t = self.totals
+        return t["population"] == sum(t[c] for c in ALL_C.split(",")) == len(self.rows)
+
+
+def compare(what, full, less):
+    check(less.whole(), f"{what}: totals add up", less.totals)
+    cleared, unexposed = [], []
+    for part in ("trigger_stands", "build_stands"):
+        if less.totals[part] and not full.totals[part]:
+            return  # the very records that disproved the hypothesis are gone: it stands again, for the whole case
+    for name, values in full.aliases.items():
+        again = set().union(*(less.by_alias.get(v, set()) for v in values if len(full.by_alias[v]) == 1))
+        before = {r["class"] for r in full.response.get(name, [])}
+        after = [r for n in again for r in less.response.get(n, [])]
+        if after and before and "C4" not in before and all(r["class"] == "C4" for r in after):
+            cleared.append([(r["request"], r["class"], r["predicates"], r["reasons"]) for r in full.response[name] + after])
+        before = full.owner.get(name)
+        after = [less.owner[n] for n in again if n in less.owner]
+        if before and before["class"] != "E4" and after and all(r["class"] == "E4" for r in after):
+            unexposed.append((before, after))
+    check(not cleared, f"{what}: {len(cleared)} got into C4", cleared)
+    check(not unexposed, f"{what}: {len(unexposed)} got into E4", unexposed)
+
+
+STAMP = re.compile(r'^(?:\{"(?:v":1,")?ts":(\d+)|\[(\d{4}-\d\d-\d\d \d\d))')
+
+
+def hour_of(line):
+    """Hours since 1970 of a page record or a line of an engine's log, which is in UTC here."""
+    m = STAMP.match(line)
+    if not m:
+        return None
+    if m.group(1):
+        return int(m.group(1)) // 3600
+    return int(datetime.datetime.strptime(m.group(2) + "+0000", "%Y-%m-%d %H%z").timestamp()) // 3600
+
+
+def busy_hours(path):
+    hours = {}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            h = hour_of(line)
+            hours[h] = hours.get(h, 0) + 1
+    hours.pop(None, None)
+    return hours
+
+
+def cut(path, to, hour):
+    keep = True
+    with open(path, encoding="utf-8") as f, open(to, "w", encoding="utf-8") as o:
+        for line in f:
+            h = hour_of(line)
+            keep = keep if h is None else h != hour
+            if keep:
+                o.write(line)
+
+
+class Fleet:
+    def __init__(self, scenario, seed, requests, pairs, cuts):
+        self.name, self.pairs, self.cuts = f"{scenario} seed {seed}", pairs, cuts
+        self.random = random.Random(seed)
+        self.folder = tempfile.TemporaryDirectory(prefix="removal-")
+        self.top = self.folder.name
+        run("simulate", os.path.join(self.top, "fleet"), "--scenario", scenario, "--seed", str(seed), "--requests", str(requests))
+        self.logs = os.path.join(self.top, "fleet", "logs")
+        self.files = sorted(os.path.relpath(os.path.join(p, f), self.logs) for p, _, names in os.walk(self.logs) for f in names)
+
+    def without(self, gone, replace=None):
+        """A case of the same logs without some, and with others in a shorter form."""
+        with tempfile.TemporaryDirectory(prefix="removal-") as top:
+            logs = os.path.join(top, "logs")
+            for f in self.files:
+                if f in gone:
+                    continue
+                to = os.path.join(logs, f)
+                os.makedirs(os.path.dirname(to), exist_ok=True)
+                if replace and f in replace:
+                    cut(os.path.join(self.logs, f), to, replace[f])
+                else:
+                    os.link(os.path.join(self.logs, f), to)
+            return Case(top, logs)
+
+    def plans(self):
+        singles = [f for f in self.files if not f.startswith("server_info")]
+        for f in singles:
+            yield f"without {f}", (f,), None
+        both = list(itertools.combinations(singles, 2))
+        for p in self.random.sample(both, min(self.pairs, len(both))):
+            yield "without " + " and ".join(p), p, None
+        workers = sorted({f.split(".")[0] for f in singles if f.endswith(".pages.jsonl")})
+        for w in self.random.sample(workers, min(self.cuts, len(workers))):
+            log, pages = f"{w}.log", f"{w}.pages.jsonl"
+            hours = busy_hours(os.path.join(self.logs, pages))
+            hour = self.random.choices(list(hours), list(hours.values()))[0]
+            for files in ((log,), (pages,), (log, pages)):
+                yield f"without hour {hour} of {' and '.join(files)}", (), {f: hour for f in files}
+
+    def test(self):
+        full = self.without(())
+        check(full.whole(), f"{self.name}: totals add up", full.totals)
+        plans = list(self.plans())
+
+        def one(plan):
+            what, gone, replace = plan
+            compare(f"{self.name} {what}", full, self.without(gone, replace))
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(one, plans))
+        classes = {c: full.totals[c] for c in ALL_C.split(",")}
+        print(f"-- {self.name}: {len(self.files)} sources, {len(plans)} ways to lose some, {classes}", flush=True)
+
+
+for i in range(ROUNDS):
+    Fleet("incident", SEED + i, 300, 30, 6).test()
+    Fleet("late_write", SEED + i, 1500, 6, 3).test()
+    Fleet("prefix_share", SEED + i, 100, 6, 2).test()
+    Fleet("clean", SEED + i, 100, 6, 2).test()
+finish()
