@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPANS_MAX (1u << 20)
+#define SPANS_MAX  (1u << 20)
 /* A rid that comes back this long after it freed its pages is another execution. */
-#define REUSE_NS  (60 * NS_PER_S)
+#define REUSE_NS   (60 * NS_PER_S)
+/* Pages that nothing has touched for so long were kept by a cache. */
+#define CACHED_NS  (3600 * NS_PER_S)
+#define EARLIER_NS (24 * 3600 * NS_PER_S)
 
 static int span_extend(struct resolve *r, uint32_t worker, int64_t seq, int64_t at, bool boot, struct ref_node ref,
 		       struct err *err)
@@ -62,7 +65,7 @@ static int memo_id(struct resolve *r, struct text t, uint32_t *ret, struct err *
 }
 
 struct page_op {
-	bool boot, alloc, recv, send, freed;
+	bool boot, alloc, share, recv, send, freed;
 };
 
 static struct page_op page_op(struct text op)
@@ -71,10 +74,36 @@ static struct page_op page_op(struct text op)
 	return (struct page_op){
 	    .boot = c == 'b' && text_is(op, "boot"),
 	    .alloc = c == 'a' && text_is(op, "alloc"),
+	    .share = c == 's' && text_is(op, "share"),
 	    .recv = c == 'r' && text_is(op, "recv"),
 	    .send = c == 's' && text_is(op, "send"),
 	    .freed = c == 'f' && text_is(op, "free"),
 	};
+}
+
+/* The exec that a record of a rid belongs to. An execution begins by taking pages: what else comes later, however late,
+ * is of the newest one that had begun by then (a cache gives its prefix back days after the answer). */
+static struct exec *exec_find(struct resolve *r, uint32_t worker, uint32_t rid, uint32_t room, struct page_op op,
+			      int64_t at)
+{
+	bool takes = op.alloc || op.share;
+	struct exec *near = NULL;
+	unsigned steps = 0;
+	for (uint32_t i = name_at(&r->names, rid)->rid_execs; i && steps++ < CHAIN_MAX;) {
+		struct exec *c = shelf_at(&r->execs, i - 1);
+		i = c->next;
+		if (c->worker != worker || (room && c->room && c->room != room))
+			continue;
+		bool begun = at == UNKNOWN || c->first == UNKNOWN || at >= c->first;
+		if (!takes && begun)
+			return c;
+		if (takes && c->freed && at != UNKNOWN && c->last != UNKNOWN && at > c->last + REUSE_NS)
+			continue;
+		/* a file that is read later may hold the earlier part */
+		if (!near && interval_gap(c->first, c->last, at, at) <= EARLIER_NS)
+			near = c;
+	}
+	return near;
 }
 
 static int exec_touch(struct resolve *r, uint32_t worker, uint32_t rid, struct text room, struct page_op op, int64_t at,
@@ -85,20 +114,7 @@ static int exec_touch(struct resolve *r, uint32_t worker, uint32_t rid, struct t
 	if (res)
 		return res;
 	struct name *e = name_at(&r->names, rid);
-	struct exec *x = NULL;
-	unsigned steps = 0;
-	for (uint32_t i = e->rid_execs; i && !x && steps++ < CHAIN_MAX;) {
-		struct exec *c = shelf_at(&r->execs, i - 1);
-		i = c->next;
-		if (c->worker != worker || (room_id && c->room && c->room != room_id))
-			continue;
-		if (op.alloc && c->freed && at != UNKNOWN && c->last != UNKNOWN && at > c->last + REUSE_NS)
-			continue;
-		/* a file that is read later may hold the earlier part */
-		if (interval_gap(c->first, c->last, at, at) > 24 * 3600 * NS_PER_S)
-			continue;
-		x = c;
-	}
+	struct exec *x = exec_find(r, worker, rid, room_id, op, at);
 	if (!x) {
 		x = shelf_add(&r->execs);
 		if (!x)
@@ -109,11 +125,14 @@ static int exec_touch(struct resolve *r, uint32_t worker, uint32_t rid, struct t
 	}
 	if (room_id && !x->room)
 		x->room = room_id;
+	/* what a cache kept after the answer is no part of its time */
+	bool kept = op.freed && at != UNKNOWN && x->last != UNKNOWN && at > x->last + (x->freed ? REUSE_NS : CACHED_NS);
 	x->first = earlier(x->first, at);
-	x->last = later(x->last, at);
+	if (!kept)
+		x->last = later(x->last, at);
 	x->recv |= op.recv;
 	x->send |= op.send;
-	x->freed = op.freed || (x->freed && !op.alloc);
+	x->freed = op.freed || (x->freed && !op.alloc && !op.share);
 	return 0;
 }
 

@@ -213,6 +213,30 @@ static void test_time_and_length_doubtful_zone(void **state)
 	}
 }
 
+/* A cache gives the prefix back days later: that is the same execution. Taking pages again after that is another. */
+static void test_late_free(void **state)
+{
+	(void)state;
+	const double day = 86400;
+	int64_t u = source("u.log", "u", NULL), p = source("u.pages", "u", NULL);
+	put(u, EVENT_LEG, 9, "what=finished rid=r role=unified input_tokens=50 started_ns=1 finished_ns=9");
+	put(u, EVENT_LEG, 5 * day + 9,
+	    "what=finished rid=r role=unified input_tokens=60 started_ns=432001 finished_ns=432009");
+	put(p, EVENT_PAGE, 1, "op=alloc seq=0 rid=r");
+	put(p, EVENT_PAGE, 9, "op=free seq=1 rid=r");
+	put(p, EVENT_PAGE, 3 * day, "op=free seq=2 rid=r");
+	put(p, EVENT_PAGE, 5 * day + 1, "op=share seq=3 rid=r");
+	put(p, EVENT_PAGE, 5 * day + 1, "op=alloc seq=4 rid=r");
+	put(p, EVENT_PAGE, 5 * day + 9, "op=free seq=5 rid=r");
+	put(p, EVENT_PAGE, 9 * day, "op=free seq=6 rid=r");
+	put(p, EVENT_PAGE, 9 * day + 1, "op=alloc seq=7 rid=alone");
+	put(p, EVENT_PAGE, 12 * day, "op=free seq=8 rid=alone");
+	resolve();
+	assert_string_equal(rows("SELECT r.name, " SECONDS("first_ns") ", " SECONDS(
+				"last_ns") ", count(leg) FROM request r JOIN leg USING(request) GROUP BY request"),
+			    "r|1|9|1;r#2|432001|432009|1;alone|777601|777601|1;");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -221,6 +245,7 @@ int main(void)
 	    CASE(test_open_start_and_edge),
 	    CASE(test_open_start_without_duration),
 	    CASE(test_overlapping_starts),
+	    CASE(test_late_free),
 	    CASE(test_time_and_length),
 	    CASE(test_time_and_length_ambiguous),
 	    CASE(test_time_and_length_refused),
