@@ -202,6 +202,13 @@ static const struct line_pattern patterns[] = {
 	.take = take_aborted,
     },
     {
+	.name = "warmup",
+	.starts = "End of prefill disaggregation mode warmup",
+	.sample = "End of prefill disaggregation mode warmup with status 200, resp: [{'text': '-', 'meta_info': {'id': "
+		  "'40cc', 'response_sent_to_client_ts': 1789354880.81}}]",
+	.take = take_warmup,
+    },
+    {
 	.name = "client_gone",
 	.starts = "Request is disconnected from the client side",
 	.sample = "Request is disconnected from the client side (type 1). Abort request obj.rid='31c9aa'",

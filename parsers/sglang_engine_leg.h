@@ -26,6 +26,23 @@ static struct event *leg_begin(struct parse *p, const char *what)
 	return e;
 }
 
+/* Checks of itself are named after the second they were sent in: beside a stamp without a zone that tells the zone.
+ * Nobody makes a request of them. */
+static int health_seen(struct parse *p, const char *what, struct text rid)
+{
+	struct engine *s = p->state;
+	struct event *e;
+	int64_t ns;
+
+	rid = py_unquote(rid).len ? py_unquote(rid) : rid;
+	if (s->line.ts.quality != STAMP_NAIVE || !text_starts(rid, "HEALTH_CHECK_") ||
+	    !text_seconds_ns(text_from(rid, sizeof("HEALTH_CHECK_") - 1), &ns))
+		return RECORD_CONTEXT;
+	e = leg_begin(p, what);
+	event_text(e, LEG_RID, rid);
+	return engine_emit(p);
+}
+
 static void leg_room(struct event *e, struct text room)
 {
 	uint64_t n;
@@ -84,7 +101,7 @@ static int take_leg_failed(struct parse *p, const struct match *m, struct text m
 	if (rid.len == 0)
 		return engine_torn(p);
 	if (is_health(rid))
-		return RECORD_CONTEXT;
+		return health_seen(p, "failed", rid);
 	/* the same failure on every rank differs only in rank=: kept out of the message */
 	text = stage;
 	buf = arena_alloc(&p->scratch, stage.len + why.len + 2);
@@ -138,7 +155,7 @@ static int take_aborted(struct parse *p, const struct match *m, struct text mess
 
 	(void)m;
 	if (is_health(rid))
-		return RECORD_CONTEXT;
+		return health_seen(p, "aborted", rid);
 	if (rid.len == 0 && holds(message, "rid="))
 		return engine_torn(p);
 	e = leg_begin(p, "aborted");
@@ -270,7 +287,7 @@ static int take_time_stats(struct parse *p, const struct match *m, struct text m
 	    !text_is(text_from(rid, fields), ", bootstrap_room=0"))
 		fields = SIZE_MAX;
 	if (is_health(rid))
-		return RECORD_CONTEXT;
+		return health_seen(p, "finished", text_sub(rid, 0, fields == SIZE_MAX ? rid.len : fields));
 	e = leg_begin(p, "finished");
 	if (fields != SIZE_MAX) {
 		leg_room(e, text_from(rid, fields + sizeof(", bootstrap_room=") - 1));
@@ -400,8 +417,14 @@ static int take_receive(struct parse *p, const struct match *m, struct text mess
 		struct text rid = py_unquote(each_next(&rids)), room = each_next(&rooms);
 		struct event *e;
 
-		if (rid.len == 0 || is_health(rid))
+		if (rid.len == 0)
 			continue;
+		if (is_health(rid)) {
+			int r = health_seen(p, "received", rid);
+
+			verdict = r == RECORD_CONTEXT ? verdict : r;
+			continue;
+		}
 		e = leg_begin(p, "received");
 		request_common(e, &q, rid, room, n);
 		if (ids >= 0) {
@@ -496,8 +519,10 @@ static int finish_one(struct parse *p, const struct request *q, struct text rid,
 	int r;
 
 	rid = id.len > 0 ? id : py_unquote(rid);
-	if (rid.len == 0 || is_health(rid))
+	if (rid.len == 0)
 		return RECORD_CONTEXT;
+	if (is_health(rid))
+		return health_seen(p, "finished", rid);
 	e = leg_begin(p, "finished");
 	request_common(e, q, rid, room, n);
 	finish_meta(e, meta);
@@ -529,6 +554,28 @@ static int take_finish(struct parse *p, const struct match *m, struct text messa
 			verdict = r;
 	}
 	return verdict;
+}
+
+/* --- the warm-up: prompts of the engine's own --- */
+
+/* Its answers say when they were sent, which tells the zone of the stamp; they have no ids here and are no requests. */
+static int take_warmup(struct parse *p, const struct match *m, struct text message)
+{
+	struct text number = after(message, "'response_sent_to_client_ts': ");
+	struct engine *s = p->state;
+	struct stamp at;
+	struct event *e;
+	size_t n = 0;
+
+	(void)m;
+	while (n < number.len && (is_digit(number.ptr[n]) || number.ptr[n] == '.'))
+		n++;
+	if (s->line.ts.quality != STAMP_NAIVE || !stamp_parse_epoch(text_sub(number, 0, n), &at) ||
+	    at.quality != STAMP_ZONED)
+		return RECORD_CONTEXT;
+	e = leg_begin(p, "finished");
+	event_int(e, LEG_FINISHED, at.ns);
+	return engine_emit(p);
 }
 
 /* --- access lines --- */

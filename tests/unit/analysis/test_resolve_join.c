@@ -237,6 +237,26 @@ static void test_late_free(void **state)
 			    "r|1|9|1;r#2|432001|432009|1;alone|777601|777601|1;");
 }
 
+/* What an engine says to itself tells its zone and nothing else. */
+static void test_health_checks(void **state)
+{
+	(void)state;
+	const double zone = 8 * 3600;
+	int64_t d = source("d.log", "d", NULL), e = source("e.log", "e", NULL);
+	put(d, EVENT_LEG, zone + 3, "naive what=aborted rid=HEALTH_CHECK_1788000000.68");
+	put(d, EVENT_LEG, zone + 128, "naive what=finished rid=HEALTH_CHECK_1788000120.68 input_tokens=1 room=0");
+	put(d, EVENT_LEG, zone + 60, "naive what=finished rid=r role=unified input_tokens=5");
+	put(e, EVENT_LEG, zone + 3, "naive what=finished role=decode finished_ns=2.8");
+	resolve();
+	assert_string_equal(rows("SELECT path, offset_ns / 1000000000, bound_ns < 4000000000 FROM clock JOIN source "
+				 "USING(source) ORDER BY path"),
+			    "d.log|28800|1;e.log|28800|1;");
+	assert_string_equal(rows("SELECT name, " SECONDS("first_ns") " FROM request"), "r|60;");
+	assert_string_equal(rows("SELECT rid FROM leg"), "r;");
+	assert_string_equal(rows("SELECT value FROM alias"), "r;");
+	assert_string_equal(rows("SELECT count(*) FROM response"), "1;");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -246,6 +266,7 @@ int main(void)
 	    CASE(test_open_start_without_duration),
 	    CASE(test_overlapping_starts),
 	    CASE(test_late_free),
+	    CASE(test_health_checks),
 	    CASE(test_time_and_length),
 	    CASE(test_time_and_length_ambiguous),
 	    CASE(test_time_and_length_refused),
