@@ -460,12 +460,6 @@ static int read_json(struct parse *p, struct text t, bool padded, struct json_va
 	return filled.len ? json_parse(p->json, filled, false, ret, NULL, p->err) : r;
 }
 
-static int refuse(struct parse *p, const char *reason)
-{
-	p->reason = reason;
-	return RECORD_UNPARSED;
-}
-
 static int take(struct parse *p, const struct found *f)
 {
 	struct access a = {.ts = STAMP_INIT};
@@ -477,10 +471,10 @@ static int take(struct parse *p, const struct found *f)
 		/* the gateway's own log between its access records */
 		if (timed && has(f, LEVEL) && has(f, TEXT_LINE))
 			return RECORD_CONTEXT;
-		return refuse(p, timed ? "not_access" : "no_time");
+		return parse_refuse(p, timed ? "not_access" : "no_time");
 	}
 	if (!timed)
-		return refuse(p, "no_time");
+		return parse_refuse(p, "no_time");
 	if (health(p, f))
 		return RECORD_CONTEXT;
 	read_status(f, &a);
@@ -505,14 +499,14 @@ static int record(struct parse *p, struct text record)
 		return RECORD_CONTEXT;
 	bare = unlist(bare);
 	if (bare.len == 0 || bare.ptr[0] != '{')
-		return refuse(p, "not_json");
+		return parse_refuse(p, "not_json");
 	r = read_json(p, bare, p->padded, &doc);
 	if (r < 0)
 		return r;
 	if (r > 0)
-		return refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
+		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
 	if (is_foreign(doc))
-		return refuse(p, "other_format");
+		return parse_refuse(p, "other_format");
 	gather(&f, &s->index, doc);
 	return take(p, &f);
 }

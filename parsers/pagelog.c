@@ -62,13 +62,6 @@ static void sort_member(struct fields *f, struct text key, struct json_value v)
 	}
 }
 
-static bool given(struct json_value v)
-{
-	enum json_type t = json_type(v);
-
-	return t != JSON_NONE && t != JSON_NULL;
-}
-
 /* Seconds as a double carry microseconds and a little more: the nearest microsecond is what was written. */
 static bool stamp_double(double d, struct stamp *ret)
 {
@@ -224,18 +217,12 @@ static bool op_known(struct text op)
 	return false;
 }
 
-static int refuse(struct parse *p, const char *reason)
-{
-	p->reason = reason;
-	return RECORD_UNPARSED;
-}
-
 /* Is the record of version 1? A file says its version once. */
 static bool version_ok(struct state *s, struct json_value v)
 {
 	int64_t n;
 
-	if (given(v))
+	if (json_given(v))
 		s->newer = !json_count(v, &n) || n != 1;
 	return !s->newer;
 }
@@ -250,23 +237,23 @@ static const char *set_numbers(struct event *e, const struct fields *f)
 {
 	int64_t n, m;
 
-	if (given(f->seq)) {
+	if (json_given(f->seq)) {
 		if (!bounded(f->seq, 0, INT64_MAX, &n))
 			return "bad_seq";
 		event_int(e, PAGE_SEQ, n);
 	}
-	if (given(f->tokens)) {
+	if (json_given(f->tokens)) {
 		if (!read_tokens(f->tokens, &n, &m))
 			return "bad_tokens";
 		event_int(e, PAGE_TOKEN_FROM, n);
 		event_int(e, PAGE_TOKEN_TO, m);
 	}
-	if (given(f->page_size)) {
+	if (json_given(f->page_size)) {
 		if (!bounded(f->page_size, 1, TOKENS_MAX, &n))
 			return "bad_pool";
 		event_int(e, PAGE_SIZE, n);
 	}
-	if (given(f->pool_pages)) {
+	if (json_given(f->pool_pages)) {
 		if (!bounded(f->pool_pages, 1, POOL_MAX_PAGES, &n))
 			return "bad_pool";
 		event_int(e, PAGE_POOL_PAGES, n);
@@ -286,21 +273,21 @@ static int take(struct parse *p, const struct fields *f)
 	int r;
 
 	if (!version_ok(p->state, f->v))
-		return refuse(p, "version");
-	if (!given(f->ts))
-		return refuse(p, "no_ts");
+		return parse_refuse(p, "version");
+	if (!json_given(f->ts))
+		return parse_refuse(p, "no_ts");
 	if (!read_ts(f->ts, &ts))
-		return refuse(p, "bad_ts");
+		return parse_refuse(p, "bad_ts");
 	if (!json_string(f->worker, &worker) || worker.len == 0)
-		return refuse(p, "no_worker");
+		return parse_refuse(p, "no_worker");
 	if (!json_string(f->op, &op) || op.len == 0)
-		return refuse(p, "no_op");
+		return parse_refuse(p, "no_op");
 	if (!op_known(op))
-		return refuse(p, "unknown_op");
-	if (given(f->pages)) {
+		return parse_refuse(p, "unknown_op");
+	if (json_given(f->pages)) {
 		r = read_pages(p, f->pages, &runs, &n);
 		if (r)
-			return r < 0 ? r : refuse(p, "bad_pages");
+			return r < 0 ? r : parse_refuse(p, "bad_pages");
 	}
 
 	e = parse_begin(p, EVENT_PAGE, ts);
@@ -315,8 +302,8 @@ static int take(struct parse *p, const struct fields *f)
 		event_text(e, PAGE_PEER, peer);
 	reason = set_numbers(e, f);
 	if (reason)
-		return refuse(p, reason);
-	if (given(f->pages))
+		return parse_refuse(p, reason);
+	if (json_given(f->pages))
 		event_runs(e, runs, n);
 	r = parse_emit(p);
 	return r < 0 ? r : RECORD_PARSED;
@@ -337,15 +324,15 @@ static int record(struct parse *p, struct text record)
 		if (bare.len == 0)
 			return RECORD_CONTEXT;
 		if (bare.ptr[0] != '{')
-			return refuse(p, "not_json");
+			return parse_refuse(p, "not_json");
 	}
 	r = json_parse(p->json, record, p->padded, &doc, NULL, p->err);
 	if (r < 0)
 		return r;
 	if (r > 0)
-		return refuse(p, text_trim(bare).ptr[text_trim(bare).len - 1] == '}' ? "json_syntax" : "torn");
+		return parse_refuse(p, text_trim(bare).ptr[text_trim(bare).len - 1] == '}' ? "json_syntax" : "torn");
 	if (!json_is_object(doc))
-		return refuse(p, "json_syntax");
+		return parse_refuse(p, "json_syntax");
 	it = json_iter(doc);
 	while (json_next(&it, &key, &v))
 		sort_member(&f, key, v);
@@ -364,7 +351,7 @@ static enum bid bid(struct parse *p, struct text record)
 		return BID_NO;
 	if (!json_string(json_get(doc, "op"), &op) || !json_string(json_get(doc, "worker"), &worker))
 		return BID_NO;
-	if (!given(json_get(doc, "ts")))
+	if (!json_given(json_get(doc, "ts")))
 		return BID_NO;
 	return op_known(op) ? BID_STRONG : BID_WEAK;
 }

@@ -9,25 +9,13 @@
 #include <string.h>
 
 #include "pagetrail/parser.h"
+#include "sglang_finish.h"
 
 enum { ID_TMP = 32, BATCH_MAX = 4096 };
 
 struct state {
 	struct json *inner; /* for request_parameters, while p->json holds the record */
 };
-
-static bool given(struct json_value v)
-{
-	enum json_type t = json_type(v);
-
-	return t != JSON_NONE && t != JSON_NULL;
-}
-
-static int refuse(struct parse *p, const char *reason)
-{
-	p->reason = reason;
-	return RECORD_UNPARSED;
-}
 
 /* Epoch seconds only; a monotonic clock under the same name is no time for us. Nearest microsecond. */
 static int64_t epoch_ns(struct json_value v)
@@ -76,45 +64,6 @@ static struct times read_times(struct parse *p, struct json_value doc)
 	if (end != TIME_UNKNOWN)
 		t.at = (struct stamp){end, STAMP_ZONED, 1000};
 	return t;
-}
-
-static bool digits_after(struct text t, const char *mark, size_t *at, int64_t *ret)
-{
-	size_t from = text_find(t, mark, *at), end;
-
-	if (from == SIZE_MAX)
-		return false;
-	from += strlen(mark);
-	for (end = from; end < t.len && ((t.ptr[end] >= '0' && t.ptr[end] <= '9') || t.ptr[end] == ','); end++)
-		;
-	*at = end;
-	return text_count(text_sub(t, from, end - from), ret) && *ret <= TOKENS_MAX;
-}
-
-/* "Input length (N tokens) … (M tokens)": what was asked and what is allowed. Only at the start of the message. */
-static bool rejection(struct text message, int64_t *ret_length, int64_t *ret_limit)
-{
-	size_t at = 0;
-
-	if (!text_starts(message, "Input length (") && !text_starts(message, "The input ("))
-		return false;
-	return digits_after(message, "(", &at, ret_length) && digits_after(message, "(", &at, ret_limit);
-}
-
-static struct text set_finish(struct event *e, struct json_value reason)
-{
-	struct text type = {0}, message = {0};
-	int64_t status;
-
-	if (!json_string(reason, &type))
-		json_string(json_get(reason, "type"), &type);
-	event_text(e, LEG_FINISH, type);
-	event_text(e, LEG_WHAT, TEXT("finished")); /* also after an abort: finish_reason says so */
-	if (json_count(json_get(reason, "status_code"), &status) && status >= 100 && status <= 599)
-		event_int(e, LEG_STATUS, status);
-	if (json_string(json_get(reason, "message"), &message))
-		event_text(e, LEG_MESSAGE, message);
-	return message;
 }
 
 /* Position of rid in the parameters' list of rids, and that list's length (1: not a batch). */
@@ -189,7 +138,7 @@ static int set_asked(struct parse *p, struct event *e, struct json_value doc, st
 	if (json_string(json_get(ask, "model"), &t))
 		event_text(e, LEG_MODEL, t);
 	v = json_get(ask, "routed_dp_rank");
-	if (!given(v))
+	if (!json_given(v))
 		v = json_get(ask, "data_parallel_rank");
 	if (json_int64(v, &rank) && rank >= 0 && rank < 65536) {
 		struct text worker = {tmp + ID_TMP, 0};
@@ -245,21 +194,21 @@ static int record(struct parse *p, struct text record)
 	if (bare.len == 0)
 		return RECORD_CONTEXT;
 	if (bare.ptr[0] != '{')
-		return refuse(p, "not_json");
+		return parse_refuse(p, "not_json");
 	r = json_parse(p->json, record, p->padded, &doc, NULL, p->err);
 	if (r < 0)
 		return r;
 	if (r > 0)
-		return refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
-	if (!given(json_get(doc, "finish_reason")) && !given(json_get(doc, "prompt_tokens")))
-		return refuse(p, "no_counts");
+		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
+	if (!json_given(json_get(doc, "finish_reason")) && !json_given(json_get(doc, "prompt_tokens")))
+		return parse_refuse(p, "no_counts");
 	if (!json_id(json_get(doc, "id"), tmp, &rid) || rid.len == 0)
-		return refuse(p, "no_rid");
+		return parse_refuse(p, "no_rid");
 	if (text_starts(rid, "HEALTH_CHECK"))
 		return RECORD_CONTEXT;
 	when = read_times(p, doc);
 	if (when.at.quality == STAMP_NONE)
-		return refuse(p, "no_time");
+		return parse_refuse(p, "no_time");
 	r = emit(p, doc, &when, rid, false);
 	/* a rejection names the true length, which prompt_tokens (1 after the abort) no longer does */
 	if (r == 0)
@@ -279,10 +228,11 @@ static enum bid bid(struct parse *p, struct text record)
 		return BID_NO;
 	if (json_parse(p->json, record, false, &doc, NULL, p->err) != 0)
 		return BID_NO;
-	if (!given(json_get(doc, "id")) || !given(json_get(doc, "prompt_tokens")))
+	if (!json_given(json_get(doc, "id")) || !json_given(json_get(doc, "prompt_tokens")))
 		return BID_NO;
-	return given(json_get(doc, "request_parameters")) || given(json_get(doc, "request_received_ts")) ? BID_STRONG
-													 : BID_NO;
+	return json_given(json_get(doc, "request_parameters")) || json_given(json_get(doc, "request_received_ts"))
+		   ? BID_STRONG
+		   : BID_NO;
 }
 
 static int open_state(struct parse *p)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "pagetrail/parser.h"
+#include "sglang_finish.h"
 
 enum { ID_TMP = 32, BATCH_MAX = 4096 };
 
@@ -22,19 +23,6 @@ struct request {
 	int64_t batch; /* members; 1: alone */
 	bool paired;   /* members of the lists belong together */
 };
-
-static bool given(struct json_value v)
-{
-	enum json_type t = json_type(v);
-
-	return t != JSON_NONE && t != JSON_NULL;
-}
-
-static int refuse(struct parse *p, const char *reason)
-{
-	p->reason = reason;
-	return RECORD_UNPARSED;
-}
 
 /* Length of a list; -1 when it is none; *ret_cut when the logger has shortened it. */
 static int64_t list_len(struct json_value v, bool *ret_cut)
@@ -101,46 +89,6 @@ static void set_count(struct event *e, unsigned column, struct json_value v)
 		event_int(e, column, n);
 }
 
-static bool digits_after(struct text t, const char *mark, size_t *at, int64_t *ret)
-{
-	size_t from = text_find(t, mark, *at), end;
-
-	if (from == SIZE_MAX)
-		return false;
-	from += strlen(mark);
-	for (end = from; end < t.len && ((t.ptr[end] >= '0' && t.ptr[end] <= '9') || t.ptr[end] == ','); end++)
-		;
-	*at = end;
-	return text_count(text_sub(t, from, end - from), ret) && *ret <= TOKENS_MAX;
-}
-
-/* "Input length (N tokens) … (M tokens)": what was asked and what is allowed. Only at the start of the message. */
-static bool rejection(struct text message, int64_t *ret_length, int64_t *ret_limit)
-{
-	size_t at = 0;
-
-	if (!text_starts(message, "Input length (") && !text_starts(message, "The input ("))
-		return false;
-	return digits_after(message, "(", &at, ret_length) && digits_after(message, "(", &at, ret_limit);
-}
-
-/* finish_reason as an object, or as a bare word; returns the abort's message if it is one. */
-static struct text set_finish(struct event *e, struct json_value reason)
-{
-	struct text type = {0}, message = {0};
-	int64_t status;
-
-	if (!json_string(reason, &type))
-		json_string(json_get(reason, "type"), &type);
-	event_text(e, LEG_FINISH, type);
-	event_text(e, LEG_WHAT, TEXT("finished")); /* also after an abort: finish_reason says so */
-	if (json_count(json_get(reason, "status_code"), &status) && status >= 100 && status <= 599)
-		event_int(e, LEG_STATUS, status);
-	if (json_string(json_get(reason, "message"), &message))
-		event_text(e, LEG_MESSAGE, message);
-	return message;
-}
-
 static void set_input_ids(struct event *e, struct json_value ids, const struct request *q)
 {
 	static const char *const more[] = {"image_data", "video_data", "audio_data", "input_embeds"};
@@ -153,7 +101,7 @@ static void set_input_ids(struct event *e, struct json_value ids, const struct r
 	if (json_type(first) != JSON_INT && json_type(first) != JSON_UINT)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
-		grows = grows || given(json_get(q->obj, more[i]));
+		grows = grows || json_given(json_get(q->obj, more[i]));
 	event_int(e, LEG_INPUT, n);
 	event_text(e, LEG_INPUT_FLAG, grows ? TEXT("at_least") : TEXT("exact"));
 }
@@ -162,7 +110,7 @@ static struct json_value first_given(struct json_value v, const char *a, const c
 {
 	struct json_value r = json_get(v, a);
 
-	return given(r) ? r : json_get(v, b);
+	return json_given(r) ? r : json_get(v, b);
 }
 
 /* What the request object says of one member; the same for both kinds of records. */
@@ -300,7 +248,7 @@ static int take(struct parse *p, struct request *q)
 
 	measure(q);
 	if (q->batch > BATCH_MAX)
-		return refuse(p, "batch_too_long");
+		return parse_refuse(p, "batch_too_long");
 	for (int64_t i = 0; i < q->batch; i++) {
 		r = take_member(p, q, i, &events, &health);
 		if (r < 0)
@@ -308,7 +256,7 @@ static int take(struct parse *p, struct request *q)
 	}
 	if (events)
 		return RECORD_PARSED;
-	return health ? RECORD_CONTEXT : refuse(p, "no_rid");
+	return health ? RECORD_CONTEXT : parse_refuse(p, "no_rid");
 }
 
 static bool read_event(struct json_value doc, struct text *ret)
@@ -327,24 +275,24 @@ static int record(struct parse *p, struct text record)
 		return RECORD_CONTEXT;
 	if (bare.ptr[0] != '{') {
 		r = parse_delegate(p, record);
-		return r == RECORD_UNPARSED ? refuse(p, "not_json") : r;
+		return r == RECORD_UNPARSED ? parse_refuse(p, "not_json") : r;
 	}
 	r = json_parse(p->json, record, p->padded, &q.doc, NULL, p->err);
 	if (r < 0)
 		return r;
 	if (r > 0)
-		return refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
+		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
 	if (!read_event(q.doc, &event))
-		return refuse(p, "unknown_event");
+		return parse_refuse(p, "unknown_event");
 	q.finished = text_is(event, "request.finished");
 	if (!q.finished && !text_is(event, "request.received"))
-		return refuse(p, "unknown_event");
+		return parse_refuse(p, "unknown_event");
 	if (json_string(json_get(q.doc, "timestamp"), &t) && (!stamp_parse_iso(t, &q.ts, &used) || used != t.len))
-		return refuse(p, "bad_time");
+		return parse_refuse(p, "bad_time");
 	q.obj = json_get(q.doc, "obj");
 	q.out = q.finished ? json_get(q.doc, "out") : (struct json_value){0};
 	q.rid = json_get(q.doc, "rid");
-	if (!given(q.rid))
+	if (!json_given(q.rid))
 		q.rid = json_get(q.obj, "rid");
 	return take(p, &q);
 }
@@ -361,7 +309,7 @@ static enum bid bid(struct parse *p, struct text record)
 		return BID_NO;
 	if (!text_is(event, "request.finished") && !text_is(event, "request.received"))
 		return BID_NO;
-	return given(json_get(doc, "rid")) || json_is_object(json_get(doc, "obj")) ? BID_STRONG : BID_WEAK;
+	return json_given(json_get(doc, "rid")) || json_is_object(json_get(doc, "obj")) ? BID_STRONG : BID_WEAK;
 }
 
 const struct parser parser_sglang_requests = {

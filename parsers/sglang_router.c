@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "pagetrail/parser.h"
+#include "sglang_finish.h"
 
 enum { ID_TMP = 32, LINE_MAX_SPANS = 16 };
 
@@ -29,12 +30,6 @@ struct state {
 	bool dumping;       /* the last record was of a level that dumps bodies */
 	bool json;          /* records are JSON objects, each on its one line */
 };
-
-static int refuse(struct parse *p, const char *reason)
-{
-	p->reason = reason;
-	return RECORD_UNPARSED;
-}
 
 /* --- values --- */
 
@@ -334,19 +329,6 @@ static int read_json(struct parse *p, struct line *l, struct text record, bool p
 
 /* --- what a line says --- */
 
-static bool digits_after(struct text t, const char *mark, size_t *at, int64_t *ret)
-{
-	size_t from = text_find(t, mark, *at), end;
-
-	if (from == SIZE_MAX)
-		return false;
-	from += strlen(mark);
-	for (end = from; end < t.len && ((t.ptr[end] >= '0' && t.ptr[end] <= '9') || t.ptr[end] == ','); end++)
-		;
-	*at = end;
-	return text_count(text_sub(t, from, end - from), ret) && *ret <= TOKENS_MAX;
-}
-
 static struct text route_of(struct text uri)
 {
 	size_t end = text_find_char(uri, '?', 0), from = text_find(uri, "://", 0);
@@ -606,7 +588,7 @@ static int headless(struct parse *p, struct state *s, struct text record)
 		return r;
 	if (s->begun && !s->json)
 		return RECORD_CONTINUES;
-	return text_trim(record).len ? refuse(p, "no_head") : RECORD_CONTEXT;
+	return text_trim(record).len ? parse_refuse(p, "no_head") : RECORD_CONTEXT;
 }
 
 static int record(struct parse *p, struct text record)
@@ -627,16 +609,16 @@ static int record(struct parse *p, struct text record)
 		if (s->begun && !s->json)
 			return headless(p, s, record);
 		if (r < 0)
-			return refuse(p, text_trim(t).ptr[text_trim(t).len - 1] == '}' ? "json_syntax" : "torn");
+			return parse_refuse(p, text_trim(t).ptr[text_trim(t).len - 1] == '}' ? "json_syntax" : "torn");
 		r = parse_delegate(p, record);
-		return r == RECORD_UNPARSED ? refuse(p, "not_router") : r;
+		return r == RECORD_UNPARSED ? parse_refuse(p, "not_router") : r;
 	}
 	r = read_text(p, &s->line, t);
 	if (r > 0)
 		return take(p, s);
 	if (r < 0) {
 		s->begun = true;
-		return refuse(p, "torn");
+		return parse_refuse(p, "torn");
 	}
 	return headless(p, s, record);
 }

@@ -24,25 +24,13 @@ struct snapshot {
 	int64_t ranks;      /* entries of internal_states */
 };
 
-static bool given(struct json_value v)
-{
-	enum json_type t = json_type(v);
-
-	return t != JSON_NONE && t != JSON_NULL;
-}
-
-static int refuse(struct parse *p, const char *reason)
-{
-	p->reason = reason;
-	return RECORD_UNPARSED;
-}
-
 static bool is_answer(struct json_value v)
 {
-	if (!json_is_object(v) || !given(json_get(v, "max_total_num_tokens")))
-		return json_is_object(v) && given(json_get(v, "internal_states")) && given(json_get(v, "version"));
-	return given(json_get(v, "internal_states")) || given(json_get(v, "version")) ||
-	       given(json_get(v, "model_path")) || given(json_get(v, "server_args"));
+	if (!json_is_object(v) || !json_given(json_get(v, "max_total_num_tokens")))
+		return json_is_object(v) && json_given(json_get(v, "internal_states")) &&
+		       json_given(json_get(v, "version"));
+	return json_given(json_get(v, "internal_states")) || json_given(json_get(v, "version")) ||
+	       json_given(json_get(v, "model_path")) || json_given(json_get(v, "server_args"));
 }
 
 static struct json_value find_answer(struct json_value v)
@@ -64,9 +52,9 @@ static struct json_value field(const struct snapshot *s, struct json_value rank,
 	static const char *const nests[] = {"server_args", "scheduler_info"};
 	struct json_value v = json_get(rank, key);
 
-	if (!given(v))
+	if (!json_given(v))
 		v = json_get(s->doc, key);
-	for (size_t i = 0; i < ARRAY_SIZE(nests) && !given(v); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(nests) && !json_given(v); i++)
 		v = json_get(json_get(s->doc, nests[i]), key);
 	return v;
 }
@@ -166,7 +154,7 @@ static void set_capacity(struct event *e, const struct snapshot *s, struct json_
 		pool = top_pool;
 	if (pool)
 		event_int(e, BOOT_POOL, pool);
-	if (!given(limit) && pool == top_pool)
+	if (!json_given(limit) && pool == top_pool)
 		limit = server_field(s, "max_req_input_len");
 	if (positive(limit, &input_limit))
 		event_int(e, BOOT_INPUT_LIMIT, input_limit);
@@ -339,7 +327,7 @@ static int record(struct parse *p, struct text record)
 		r = take(p, doc, ts, &found);
 		if (r < 0)
 			return r;
-		return found ? RECORD_PARSED : refuse(p, "not_server_info");
+		return found ? RECORD_PARSED : parse_refuse(p, "not_server_info");
 	}
 	while (text_split(&rest, '\n', &line)) { /* several compact answers, one a line */
 		line = text_trim(line);
@@ -351,7 +339,7 @@ static int record(struct parse *p, struct text record)
 		if (r < 0)
 			return r;
 	}
-	return found ? RECORD_PARSED : refuse(p, "json_syntax");
+	return found ? RECORD_PARSED : parse_refuse(p, "json_syntax");
 }
 
 static enum bid bid(struct parse *p, struct text record)

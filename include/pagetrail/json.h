@@ -49,6 +49,7 @@ bool json_repaired(const struct json *j);
 
 enum json_type json_type(struct json_value v);
 bool json_is_object(struct json_value v);
+bool json_given(struct json_value v); /* there, and not null */
 
 /* Member of an object; JSON_NONE when absent or v is no object. json_path splits at '.' when the whole
  * name is not itself a key: "a.b" finds {"a.b":…} first, then {"a":{"b":…}}. Array elements: "a.0.b". */

@@ -111,6 +111,9 @@ int parse_emit(struct parse *p) MUST_CHECK;
  * Returns the verdict of the format that bid STRONG on it, RECORD_UNPARSED when none did, or ERR_*. */
 int parse_delegate(struct parse *p, struct text record) MUST_CHECK;
 
+/* Says why a record is not understood; reason is a string literal. Returns RECORD_UNPARSED. */
+int parse_refuse(struct parse *p, const char *reason);
+
 /* Runs parser->patterns over a message: first whose `starts` fits and whose regex matches. Returns its verdict (CONTEXT
  * for a pattern without take), RECORD_UNPARSED when none matched, or ERR_*. */
 int parse_patterns(struct parse *p, struct text message) MUST_CHECK;

@@ -180,7 +180,13 @@ extern "C" enum json_type json_type(struct json_value v)
 	}
 }
 
-extern "C" bool json_is_object(struct json_value v)
+extern "C" bool json_given(struct json_value v)
+{
+	enum json_type t = json_type(v);
+	return t != JSON_NONE && t != JSON_NULL;
+}
+
+bool json_is_object(struct json_value v)
 {
 	return v.doc && ref(v).tape_ref_type() == tape_type::START_OBJECT;
 }

@@ -257,3 +257,9 @@ const struct parser *parser_find(const struct parser *const *list, size_t n, str
 			return list[i];
 	return NULL;
 }
+
+int parse_refuse(struct parse *p, const char *reason)
+{
+	p->reason = reason;
+	return RECORD_UNPARSED;
+}
