@@ -171,6 +171,19 @@ static int ref_cmp(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
+/* Decimal digits of v behind to; returns the end. Millions of refs are written: printf would be most of their cost. */
+static char *put_number(char *to, uint64_t v)
+{
+	char digits[20];
+	unsigned n = 0;
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*to++ = digits[--n];
+	return to;
+}
+
 int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out, struct err *err)
 {
 	struct ref list[REFS_MAX];
@@ -184,9 +197,18 @@ int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out,
 	buf_clear(out);
 	int res = buf_add_char(out, '[', err);
 	for (unsigned i = 0; i < n && !res; i++) {
-		char text[64];
-		ref_format(list[i], text, sizeof(text));
-		res = buf_printf(out, err, "%s\"%s\"", i ? "," : "", text);
+		char text[80], *at = text;
+		if (i)
+			*at++ = ',';
+		*at++ = '"';
+		*at++ = 'S';
+		at = put_number(at, (uint64_t)list[i].source);
+		*at++ = '@';
+		at = put_number(at, list[i].off);
+		*at++ = '+';
+		at = put_number(at, list[i].len);
+		*at++ = '"';
+		res = buf_add(out, text, (size_t)(at - text), err);
 	}
 	return res ? res : buf_add_char(out, ']', err);
 }

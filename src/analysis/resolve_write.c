@@ -89,16 +89,52 @@ struct alias_row {
 	uint32_t value, worker; /* worker: index + 1 */
 };
 
-struct alias_writer {
-	struct sql *s;
-	struct alias_row rows[4 * CHAIN_MAX]; /* what this request has already */
-	unsigned n;
+enum { ALIAS_BATCH = 32 }; /* rows that go out at once: half the cost of one by one */
+
+struct alias_pending {
+	int64_t request;
+	struct alias_row row;
+	enum rule rule;
 };
+
+struct alias_writer {
+	struct sql *one, *many;
+	struct alias_row rows[4 * CHAIN_MAX]; /* what this request has already */
+	unsigned n, n_pending;
+	struct alias_pending pending[ALIAS_BATCH];
+};
+
+static int bind_alias(struct resolve *r, struct sql *s, int at, const struct alias_pending *p, struct err *err)
+{
+	static const char *const kinds[] = {"gateway_id", "response_id", "trace_id", "rid", "room"};
+	int res = sql_int(s, at, p->request, err);
+	if (!res)
+		res = sql_text(s, at + 1, text_of(kinds[p->row.kind]), err);
+	if (!res)
+		res = sql_text(s, at + 2, names_text(&r->names, p->row.value), err);
+	if (!res)
+		res = sql_int(s, at + 3, p->row.worker ? worker_at(r, p->row.worker - 1)->id : UNKNOWN, err);
+	return res ? res : sql_text(s, at + 4, text_of(rule_name(p->rule)), err);
+}
+
+static int flush_aliases(struct resolve *r, struct alias_writer *w, struct err *err)
+{
+	bool full = w->n_pending == ALIAS_BATCH;
+	int res = 0;
+	for (unsigned i = 0; i < w->n_pending && !res; i++) {
+		res = bind_alias(r, full ? w->many : w->one, full ? (int)i * 5 + 1 : 1, &w->pending[i], err);
+		if (!res && !full)
+			res = sql_run(w->one, err);
+	}
+	if (!res && full)
+		res = sql_run(w->many, err);
+	w->n_pending = 0;
+	return res;
+}
 
 static int write_alias(struct resolve *r, struct alias_writer *w, const struct request *q, struct alias_row a,
 		       enum rule rule, struct err *err)
 {
-	static const char *const kinds[] = {"gateway_id", "response_id", "trace_id", "rid", "room"};
 	if (!a.value)
 		return 0;
 	for (unsigned i = 0; i < w->n; i++)
@@ -106,16 +142,8 @@ static int write_alias(struct resolve *r, struct alias_writer *w, const struct r
 			return 0;
 	if (w->n < ARRAY_SIZE(w->rows))
 		w->rows[w->n++] = a;
-	int res = sql_int(w->s, 1, q->id, err);
-	if (!res)
-		res = sql_text(w->s, 2, text_of(kinds[a.kind]), err);
-	if (!res)
-		res = sql_text(w->s, 3, names_text(&r->names, a.value), err);
-	if (!res)
-		res = sql_int(w->s, 4, a.worker ? worker_at(r, a.worker - 1)->id : UNKNOWN, err);
-	if (!res)
-		res = sql_text(w->s, 5, text_of(rule_name(rule)), err);
-	return res ? res : sql_run(w->s, err);
+	w->pending[w->n_pending++] = (struct alias_pending){q->id, a, rule};
+	return w->n_pending == ALIAS_BATCH ? flush_aliases(r, w, err) : 0;
 }
 
 static int write_aliases(struct resolve *r, struct alias_writer *w, const struct request *q, struct err *err)
@@ -216,6 +244,13 @@ static int write_legs(struct resolve *r, struct sql *s, struct request *q, int64
 	return res;
 }
 
+#define ALIAS_INSERT "INSERT INTO alias(request, kind, value, worker, rule) VALUES"
+#define ALIAS_ROW    "(?,?,?,?,?)"
+#define ALIAS_ROWS4  ALIAS_ROW "," ALIAS_ROW "," ALIAS_ROW "," ALIAS_ROW
+#define ALIAS_ROWS                                                                                                  \
+	ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 \
+		    "," ALIAS_ROWS4
+
 static int write_all(struct resolve *r, const int64_t *tenants, struct err *err)
 {
 	CLEANUP(buf_done) struct buf tmp = BUF_INIT(64 * KIB);
@@ -224,12 +259,12 @@ static int write_all(struct resolve *r, const int64_t *tenants, struct err *err)
 	    r, "INSERT INTO request(request, name, tenant, model, first_ns, last_ns, conflict) VALUES(?,?,?,?,?,?,?)",
 	    err);
 	CLEANUP(sql_endp)
-	struct sql *aliases =
-	    requests ? statement(r, "INSERT INTO alias(request, kind, value, worker, rule) VALUES(?,?,?,?,?)", err)
-		     : NULL;
+	struct sql *aliases = requests ? statement(r, ALIAS_INSERT ALIAS_ROW, err) : NULL;
+	CLEANUP(sql_endp)
+	struct sql *many = aliases ? statement(r, ALIAS_INSERT ALIAS_ROWS, err) : NULL;
 	CLEANUP(sql_endp)
 	struct sql *legs =
-	    aliases
+	    many
 		? statement(
 		      r,
 		      "INSERT INTO leg(leg, request, attempt, worker, boot, role, rid, room, started_ns, finished_ns, "
@@ -243,7 +278,7 @@ static int write_all(struct resolve *r, const int64_t *tenants, struct err *err)
 		return ERR_STORE;
 	if (!w)
 		return err_nomem(err);
-	*w = (struct alias_writer){.s = aliases};
+	*w = (struct alias_writer){.one = aliases, .many = many};
 	int64_t leg = 0;
 	int res = 0;
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
@@ -254,6 +289,8 @@ static int write_all(struct resolve *r, const int64_t *tenants, struct err *err)
 		if (!res)
 			res = write_legs(r, legs, q, &leg, &tmp, err);
 	}
+	if (!res)
+		res = flush_aliases(r, w, err);
 	free(w);
 	return res;
 }
