@@ -19,6 +19,9 @@ enum { CASE_APPLICATION_ID = 0x50547261 /* "PTra" */, CASE_VERSION = 1 };
 enum case_mode { CASE_READ, CASE_WRITE, CASE_CREATE };
 
 int case_open(struct case_file **ret, const char *path, enum case_mode mode, struct err *err) MUST_CHECK;
+/* A case that a host program (the sqlite3 shell) has opened: registers the virtual tables on its connection, read-only in
+ * effect. The object lives as long as the connection and must not be closed. */
+int case_adopt(struct case_file **ret, struct sqlite3 *db, struct err *err) MUST_CHECK;
 int case_close(struct case_file *c, struct err *err); /* accepts NULL; reports a failed checkpoint */
 static inline void case_closep(struct case_file **c)
 {

@@ -268,6 +268,43 @@ int case_open(struct case_file **ret, const char *path, enum case_mode mode, str
 	return 0;
 }
 
+static void adopted_free(void *ctx)
+{
+	struct case_file *c = ctx;
+	c->db = NULL; /* the host's; it is being closed */
+	case_free(c);
+}
+
+static void adopted_version(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc, (void)argv;
+	sqlite3_result_text(ctx, "pagetrail " PAGETRAIL_VERSION, -1, SQLITE_STATIC);
+}
+
+int case_adopt(struct case_file **ret, struct sqlite3 *db, struct err *err)
+{
+	struct case_file *c = calloc(1, sizeof(*c));
+	const char *path = sqlite3_db_filename(db, "main");
+	if (!c || !(c->path = strdup(path ? path : ""))) {
+		free(c);
+		return err_nomem(err);
+	}
+	c->db = db;
+	c->mode = CASE_READ;
+	c->lock_fd = -1;
+	c->cache = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	/* a function of the connection owns the object: it goes when the connection goes */
+	if (sqlite3_create_function_v2(db, "pagetrail_version", 0, SQLITE_UTF8 | SQLITE_DETERMINISTIC, c,
+				       adopted_version, NULL, NULL, adopted_free))
+		return err_set(err, ERR_STORE, "%s", sqlite3_errmsg(db));
+	int r = check_header(c, err);
+	if (!r)
+		r = vtab_register(c, err);
+	if (!r)
+		*ret = c;
+	return r;
+}
+
 /* Back to one plain file. A reader in the middle of a statement is waited for, then reported: without the log beside it
  * the file would lack what was written last. A reader that is merely connected only keeps the (then empty) log from
  * going away. */
