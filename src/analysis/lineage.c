@@ -102,7 +102,7 @@ int run_worker(struct run *r, struct text name, uint32_t *ret, struct err *err)
 		return err_nomem(err);
 	r->l->workers = more;
 	struct lineage_worker *w = &more[r->l->n_workers];
-	*w = (struct lineage_worker){.name = arena_text(&r->l->arena, name), .implied = true};
+	*w = (struct lineage_worker){.name = arena_text(&r->l->arena, name), .implied = true, .skip = r->only};
 	w->order = calloc(1, sizeof(*w->order));
 	if (!w->order || (!w->name.ptr && name.len))
 		return err_nomem(err);
@@ -164,7 +164,7 @@ static int find_worker(struct run *r, const struct source *src, struct text t, u
 	return run_worker(r, joined(r, names[0].len ? names[0] : TEXT("unnamed"), rank), ret, err);
 }
 
-static int worker_of(struct run *r, struct source *src, struct text t, uint32_t *ret, struct err *err)
+int run_worker_of(struct run *r, struct source *src, struct text t, uint32_t *ret, struct err *err)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(src->memo); i++) {
 		if (src->memo[i].set && text_eq(src->memo[i].text, t)) {
@@ -184,7 +184,7 @@ static int worker_of(struct run *r, struct source *src, struct text t, uint32_t 
 	return 0;
 }
 
-static int pool_of(struct run *r, struct lineage_worker *w, struct text name, uint32_t *ret, struct err *err)
+int run_pool(struct run *r, struct lineage_worker *w, struct text name, uint32_t *ret, struct err *err)
 {
 	if (!name.len)
 		name = TEXT("kv");
@@ -203,6 +203,12 @@ static int pool_of(struct run *r, struct lineage_worker *w, struct text name, ui
 	return 0;
 }
 
+int64_t run_key(const struct run *r, uint32_t worker)
+{
+	int64_t id = r->l->workers[worker].id;
+	return id ? id : -1 - (int64_t)worker;
+}
+
 /* ---- one record ---- */
 static struct text row_text(const struct event_batch *b, uint32_t row, unsigned col)
 {
@@ -214,29 +220,36 @@ static int64_t row_int(const struct event_batch *b, uint32_t row, unsigned col)
 	return event_known(b, row, col) ? b->ints[col][row] : 0;
 }
 
-/* 1: not a page operation that we know. */
-static int record_of(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
-		     struct err *err)
+int run_light(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
+	      struct err *err)
 {
+	(void)err;
 	*ret =
 	    (struct record){.ns = b->ts_ns[row], .source = src->id, .off = b->byte_off[row], .len = b->byte_len[row]};
 	if (!op_of(row_text(b, row, PAGE_OP), &ret->op))
 		return 1;
 	if (!time_is_sure(r, src, b->ts_quality[row], &ret->ns))
 		ret->ns = TIME_UNKNOWN;
-	int rc = worker_of(r, src, b->worker[row], &ret->worker, err);
+	ret->has_seq = event_known(b, row, PAGE_SEQ);
+	ret->seq = row_int(b, row, PAGE_SEQ);
+	return 0;
+}
+
+int run_record(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
+	       struct err *err)
+{
+	if (run_light(r, src, b, row, ret, err))
+		return 1;
+	int rc = run_worker_of(r, src, b->worker[row], &ret->worker, err);
 	if (rc < 0)
 		return rc;
 	struct lineage_worker *w = &r->l->workers[ret->worker];
-	rc = pool_of(r, w, row_text(b, row, PAGE_POOL), &ret->pool, err);
+	rc = run_pool(r, w, row_text(b, row, PAGE_POOL), &ret->pool, err);
 	struct text rid = row_text(b, row, PAGE_RID), room = row_text(b, row, PAGE_ROOM);
-	int64_t worker_key = w->id ? w->id : -1 - (int64_t)ret->worker;
 	if (rc == 0 && rid.len)
-		rc = actors_rid(r->l->actors, worker_key, rid, &ret->rid, err);
+		rc = actors_rid(r->l->actors, run_key(r, ret->worker), rid, &ret->rid, err);
 	if (rc == 0 && room.len)
 		rc = actors_room(r->l->actors, room, &ret->room, err);
-	ret->has_seq = event_known(b, row, PAGE_SEQ);
-	ret->seq = row_int(b, row, PAGE_SEQ);
 	if (event_known(b, row, PAGE_TOKEN_FROM) && event_known(b, row, PAGE_TOKEN_TO))
 		ret->tokens = MAX(0, row_int(b, row, PAGE_TOKEN_TO) - row_int(b, row, PAGE_TOKEN_FROM));
 	ret->has_tokens = event_known(b, row, PAGE_TOKEN_FROM) && event_known(b, row, PAGE_TOKEN_TO);
@@ -299,7 +312,7 @@ static int sweep_record(struct run *r, struct lineage_worker *w, const struct re
 			      .page_size = rec->page_size,
 			      .pool_pages = rec->pool_pages,
 			      .at = {rec->ns, rec->source, rec->off, rec->len, 0}};
-	int64_t key = w->id ? w->id : -1 - (int64_t)rec->worker;
+	int64_t key = run_key(r, rec->worker);
 	int rc = 0;
 	if (rec->rid) {
 		uint32_t bound = actors_bound(r->l->actors, rec->rid);
@@ -312,18 +325,20 @@ static int sweep_record(struct run *r, struct lineage_worker *w, const struct re
 			rc = actors_open_room(r->l->actors, key, rec->room, op.actor, err);
 	}
 	op.content = op.actor;
+	if (op.op == OP_RECV && rec->room && r->part)
+		r->unsure |= !actors_room_is_open(r->l->actors, key, rec->room);
 	if (rc == 0 && op.op == OP_RECV && rec->room)
 		rc = actors_sender(r->l->actors, key, rec->room, rec->ns, op.actor, &op.content, err);
 	op.decode_write = decode_write(w, rec);
 	if (rc == 0 && rec->op == OP_WRITE && w->implied && w->role == LINEAGE_UNIFIED)
 		rc = map_put(&w->order->wrote, rec->rid, 1, err);
-	if (rc == 0 && r->focus && op.actor == r->focus)
+	if (rc == 0 && w->focus && op.actor == w->focus)
 		rc = touch(r, rec, err);
 	return rc == 0 ? sweep_add(w->sweep, &op, err) : rc;
 }
 
-/* The next record of a worker, in order: boots, holes, restarts. */
-int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err *err)
+/* The next record of a worker takes its place in the sequence: boots, holes, restarts. */
+static int take_place(struct run *r, const struct record *rec, bool in_doubt, struct err *err)
 {
 	struct lineage_worker *w = &r->l->workers[rec->worker];
 	struct order *o = w->order;
@@ -344,7 +359,18 @@ int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err 
 	o->last_seq = in_doubt ? MAX(o->last_seq, rec->seq) : rec->seq;
 	o->last_ns = rec->ns;
 	o->last_source = rec->source;
-	return rc == 0 ? sweep_record(r, w, rec, err) : rc;
+	return rc;
+}
+
+int run_skip(struct run *r, const struct record *rec, struct err *err)
+{
+	return take_place(r, rec, false, err);
+}
+
+int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err *err)
+{
+	int rc = take_place(r, rec, in_doubt, err);
+	return rc == 0 ? sweep_record(r, &r->l->workers[rec->worker], rec, err) : rc;
 }
 
 /* Does this record follow the last one of its worker? If not, the worker must be sorted. */
@@ -374,13 +400,13 @@ static int stream(struct run *r, struct err *err)
 		while (rc >= 0 && (rc = event_scan_next(scan, &b, &id, err)) == 1) {
 			for (uint32_t row = 0; row < b->n; row++) {
 				struct record rec;
-				rc = record_of(r, src, b, row, &rec, err);
+				rc = run_record(r, src, b, row, &rec, err);
 				if (rc == 1)
 					continue;
 				if (rc < 0)
 					return rc;
 				struct order *o = r->l->workers[rec.worker].order;
-				if (o->dirty)
+				if (o->dirty || r->l->workers[rec.worker].skip)
 					continue;
 				if (!in_order(o, &rec)) {
 					o->dirty = true;
@@ -411,7 +437,7 @@ static int find_reads(struct run *r, struct err *err)
 		while (rc >= 0 && open && (rc = event_scan_next(scan, &b, &id, err)) == 1) {
 			for (uint32_t row = 0; row < b->n && open; row++) {
 				uint32_t worker, before = r->l->n_workers;
-				rc = worker_of(r, src, b->worker[row], &worker, err);
+				rc = run_worker_of(r, src, b->worker[row], &worker, err);
 				if (rc < 0)
 					return rc;
 				open += r->l->n_workers - before;
@@ -441,7 +467,7 @@ static int collect(struct run *r, uint32_t worker, struct records *all, struct e
 		while (rc >= 0 && (rc = event_scan_next(scan, &b, &id, err)) == 1) {
 			for (uint32_t row = 0; row < b->n; row++) {
 				struct record rec;
-				rc = record_of(r, src, b, row, &rec, err);
+				rc = run_record(r, src, b, row, &rec, err);
 				if (rc == 0 && rec.worker == worker)
 					rc = order_add(all, &rec, err);
 				if (rc < 0)
@@ -496,13 +522,7 @@ static int edge_cmp(const void *a, const void *b)
 	return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-static int worker_cmp(const void *a, const void *b)
-{
-	const struct lineage_worker *x = a, *y = b;
-	return text_cmp(x->name, y->name);
-}
-
-static int finish(struct run *r, struct err *err)
+int run_finish(struct run *r, struct err *err)
 {
 	for (uint32_t i = 0; i < r->l->n_workers; i++) {
 		struct lineage_worker *w = &r->l->workers[i];
@@ -519,45 +539,53 @@ static int finish(struct run *r, struct err *err)
 	return 0;
 }
 
-static int run_all(struct run *r, struct err *err)
+int run_whole(struct run *r, struct err *err)
 {
-	int rc = load_workers(r, err);
-	if (rc == 0)
-		rc = load_sources(r, err);
-	if (rc == 0)
-		rc = find_reads(r, err);
+	int rc = find_reads(r, err);
 	if (rc == 0)
 		rc = stream(r, err);
 	for (uint32_t i = 0; rc == 0 && i < r->l->n_workers; i++)
 		if (r->l->workers[i].order->dirty)
 			rc = sort_again(r, i, err);
-	return rc == 0 ? finish(r, err) : rc;
+	return rc == 0 ? run_finish(r, err) : rc;
 }
 
-int lineage_run(struct lineage **ret, struct case_file *c, int64_t focus, struct err *err)
+int run_begin(struct run *r, struct case_file *c, bool lazy, struct err *err)
 {
-	struct lineage *l = calloc(1, sizeof(*l));
-	if (!l)
+	*r = (struct run){.c = c, .part = lazy};
+	r->l = calloc(1, sizeof(*r->l));
+	if (!r->l)
 		return err_nomem(err);
-	arena_init(&l->arena, ARENA_MAX_BYTES);
-	struct run r = {.c = c, .l = l};
-	int rc = actors_load(&l->actors, c, err);
-	if (rc == 0) {
-		r.focus = focus ? actors_of_request(l->actors, focus) : 0;
-		rc = run_all(&r, err);
+	arena_init(&r->l->arena, ARENA_MAX_BYTES);
+	int rc = actors_load(&r->l->actors, c, lazy, err);
+	if (rc == 0)
+		rc = load_workers(r, err);
+	return rc == 0 ? load_sources(r, err) : rc;
+}
+
+void run_end(struct run *r)
+{
+	free(r->sources);
+	for (uint32_t i = 0; r->l && i < r->l->n_workers; i++) {
+		if (r->l->workers[i].order)
+			map_done(&r->l->workers[i].order->wrote);
+		free(r->l->workers[i].order);
+		r->l->workers[i].order = NULL;
 	}
-	free(r.sources);
-	for (uint32_t i = 0; i < l->n_workers; i++) {
-		map_done(&l->workers[i].order->wrote);
-		free(l->workers[i].order);
-		l->workers[i].order = NULL;
-	}
+}
+
+int lineage_run(struct lineage **ret, struct case_file *c, struct err *err)
+{
+	struct run r;
+	int rc = run_begin(&r, c, false, err);
+	if (rc == 0)
+		rc = run_whole(&r, err);
+	run_end(&r);
 	if (rc < 0) {
-		lineage_free(l);
+		lineage_free(r.l);
 		return rc;
 	}
-	(void)worker_cmp;
-	*ret = l;
+	*ret = r.l;
 	return 0;
 }
 

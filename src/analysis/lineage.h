@@ -79,6 +79,14 @@ struct cover { /* what the log saw of one actor on this worker */
 };
 
 struct sweep; /* one worker */
+/* Only a part of the log will be swept, for what concerns this actor; sweep_is_unsure() then says whether the part was
+ * too short. */
+void sweep_part(struct sweep *s, uint32_t actor);
+bool sweep_is_unsure(const struct sweep *s);
+/* Nothing that comes later concerns the actor. */
+bool sweep_is_over(const struct sweep *s);
+/* What the last boot record before the part said. */
+int sweep_sizes(struct sweep *s, uint32_t pool, int64_t page_size, int64_t pool_pages, struct err *err) MUST_CHECK;
 int sweep_new(struct sweep **ret, bool implied_reads, struct err *err) MUST_CHECK;
 void sweep_free(struct sweep *s); /* accepts NULL */
 int sweep_add(struct sweep *s, const struct sweep_op *op, struct err *err) MUST_CHECK;
@@ -101,11 +109,15 @@ struct actor {
 	struct text name;
 };
 struct actors;
-int actors_load(struct actors **ret, struct case_file *c, struct err *err) MUST_CHECK;
+/* lazy: requests and rids are looked up when asked for, and rooms are known only as far as they were opened. */
+int actors_load(struct actors **ret, struct case_file *c, bool lazy, struct err *err) MUST_CHECK;
 void actors_free(struct actors *a); /* accepts NULL */
 const struct actor *actors_get(const struct actors *a, uint32_t actor);
 uint32_t actors_count(const struct actors *a);                       /* actors are 1 … count */
 uint32_t actors_of_request(const struct actors *a, int64_t request); /* 0: none */
+int actors_request(struct actors *a, int64_t request, uint32_t *ret, struct err *err) MUST_CHECK; /* 0: none */
+bool actors_ambiguous(const struct actors *a, uint32_t rid);                                      /* several requests */
+bool actors_room_is_open(const struct actors *a, int64_t worker, uint32_t room);
 /* Numbers for a worker's rid and for a room; never 0. */
 int actors_rid(struct actors *a, int64_t worker, struct text rid, uint32_t *ret, struct err *err) MUST_CHECK;
 int actors_room(struct actors *a, struct text room, uint32_t *ret, struct err *err) MUST_CHECK;
@@ -125,7 +137,9 @@ struct lineage_worker {
 	int64_t id; /* worker row; 0: the table does not know it */
 	struct text name;
 	enum lineage_role role;
-	bool implied; /* its log holds no read */
+	bool implied;   /* its log holds no read */
+	bool skip;      /* nobody asked for it */
+	uint32_t focus; /* actor whose own operations are kept; 0: none */
 	struct text *pools;
 	uint32_t n_pools;
 	struct edge *edges; /* sorted: pool, reader, owner, kind */
@@ -154,7 +168,15 @@ struct lineage {
 	struct arena arena;
 };
 
-/* focus: a request whose own operations are kept too; 0: none. */
-int lineage_run(struct lineage **ret, struct case_file *c, int64_t focus, struct err *err) MUST_CHECK;
+int lineage_run(struct lineage **ret, struct case_file *c, struct err *err) MUST_CHECK;
+/* What concerns one request alone, with its own operations: only its workers, and of them only the part of their logs
+ * that matters where that can be told (lineage_focus.c). request 0: the rid of a page log that no request is known for. */
+int lineage_focus(struct lineage **ret, struct case_file *c, int64_t request, struct text rid,
+		  struct err *err) MUST_CHECK;
+/* The same from whole page logs; for tests. */
+int lineage_focus_whole(struct lineage **ret, struct case_file *c, int64_t request, struct text rid,
+			struct err *err) MUST_CHECK;
+/* The one rid of the page logs that is, or begins with, what is given. 1: none; ERR_INPUT: several. */
+int lineage_find_rid(struct case_file *c, struct text name, struct buf *ret, struct err *err) MUST_CHECK;
 void lineage_free(struct lineage *l); /* accepts NULL */
 const char *page_op_name(enum page_op op);

@@ -38,6 +38,7 @@ struct actors {
 	size_t n_candidates, cap_candidates;
 	struct map opened; /* worker, room -> actor */
 	bool rooms_loaded;
+	bool lazy; /* only what is asked for is looked up */
 };
 
 static int grow(void **p, size_t *cap, size_t n, size_t size, struct err *err)
@@ -67,6 +68,8 @@ static int actor_add(struct actors *a, struct actor who, uint32_t *ret, struct e
 	return 0;
 }
 
+static int load_candidates(struct actors *a, const char *text, uint32_t binding, struct err *err);
+
 static int binding_get(struct actors *a, int64_t worker, struct text text, uint32_t *ret, struct err *err)
 {
 	uint64_t key = (text_hash(text) ^ (uint64_t)worker * UINT64_C(0x9e3779b97f4a7c15)) >> 1;
@@ -87,7 +90,19 @@ static int binding_get(struct actors *a, int64_t worker, struct text text, uint3
 		return rc;
 	a->bindings[a->n_bindings] = b;
 	*ret = (uint32_t)a->n_bindings++;
-	return 0;
+	if (!a->lazy || worker <= 0)
+		return 0;
+	rc = load_candidates(a,
+			     "SELECT worker, rid, request, started_ns, finished_ns FROM leg WHERE request IN "
+			     "(SELECT request FROM alias WHERE value = ?1 UNION SELECT request FROM request WHERE "
+			     "name = ?1) AND worker = ?2 AND rid = ?1 "
+			     "ORDER BY started_ns, leg",
+			     *ret, err);
+	return rc < 0 ? rc
+		      : load_candidates(a,
+					"SELECT worker, value, request, NULL, NULL FROM alias WHERE value = ?1 AND "
+					"worker = ?2 AND kind = 'rid' ORDER BY request",
+					*ret, err);
 }
 
 enum { SAME_MAX = 64 }; /* a client may use one id for any number of requests */
@@ -154,16 +169,40 @@ static uint32_t candidate_at(struct actors *a, uint32_t binding, int64_t ns)
 	return a->candidates[best - 1].actor;
 }
 
-/* Rows (worker or 0, text, request, from, to) become candidates. */
-static int load_candidates(struct actors *a, const char *text, struct err *err)
+/* The actor of a request, which is looked up when that was not done for all. */
+int actors_request(struct actors *a, int64_t request, uint32_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	*ret = actors_of_request(a, request);
+	if (*ret || !a->lazy)
+		return 0;
+	int rc = sql_prepare(&s, a->c, "SELECT coalesce(tenant, 0), name FROM request WHERE request = ?1", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, request, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc <= 0)
+		return rc;
+	rc = actor_add(a, (struct actor){request, sql_get_int(s, 0), sql_get_text(s, 1)}, ret, err);
+	return rc < 0 ? rc : map_put(&a->of_request, (uint64_t)request, *ret, err);
+}
+
+/* Rows (worker or 0, text, request, from, to) become candidates; of one binding, or (0) of all. */
+static int load_candidates(struct actors *a, const char *text, uint32_t only, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, a->c, text, err);
+	if (rc == 0 && only)
+		rc = sql_text(s, 1, a->bindings[only].text, err);
+	if (rc == 0 && only)
+		rc = sql_int(s, 2, a->bindings[only].worker, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		uint32_t actor = actors_of_request(a, sql_get_int(s, 2)), binding = 0;
-		if (!actor)
+		uint32_t actor, binding = only;
+		rc = actors_request(a, sql_get_int(s, 2), &actor, err);
+		if (rc < 0 || !actor)
 			continue;
-		rc = binding_get(a, sql_get_int(s, 0), sql_get_text(s, 1), &binding, err);
+		if (!only)
+			rc = binding_get(a, sql_get_int(s, 0), sql_get_text(s, 1), &binding, err);
 		struct candidate c = {.actor = actor, .from = sql_get_time(s, 3), .to = sql_get_time(s, 4)};
 		if (rc == 0)
 			rc = candidate_add(a, binding, c, err);
@@ -185,12 +224,13 @@ static int load_requests(struct actors *a, struct err *err)
 	return rc;
 }
 
-int actors_load(struct actors **ret, struct case_file *c, struct err *err)
+int actors_load(struct actors **ret, struct case_file *c, bool lazy, struct err *err)
 {
 	struct actors *a = calloc(1, sizeof(*a));
 	if (!a)
 		return err_nomem(err);
 	a->c = c;
+	a->lazy = lazy;
 	arena_init(&a->arena, (size_t)4096 * MIB);
 	a->n = a->n_bindings = 1; /* 0 is nobody */
 	int rc = grow((void **)&a->all, &a->cap, 1, sizeof(*a->all), err);
@@ -199,21 +239,21 @@ int actors_load(struct actors **ret, struct case_file *c, struct err *err)
 	if (rc == 0) {
 		a->all[0] = (struct actor){0};
 		a->bindings[0] = (struct binding){0};
-		rc = load_requests(a, err);
+		rc = lazy ? 0 : load_requests(a, err);
 	}
-	if (rc == 0)
+	if (rc == 0 && !lazy)
 		rc = load_candidates(
 		    a,
 		    "SELECT l.worker, l.rid, l.request, l.started_ns, l.finished_ns FROM leg l JOIN worker w "
 		    "USING(worker) WHERE w.has_page_log AND l.rid IS NOT NULL "
 		    "ORDER BY l.started_ns, l.leg",
-		    err);
-	if (rc == 0)
+		    0, err);
+	if (rc == 0 && !lazy)
 		rc = load_candidates(
 		    a,
 		    "SELECT a.worker, a.value, a.request, NULL, NULL FROM alias a JOIN worker w USING(worker) "
 		    "WHERE w.has_page_log AND a.kind = 'rid' ORDER BY a.request, a.value, a.worker",
-		    err);
+		    0, err);
 	if (rc < 0) {
 		actors_free(a);
 		return rc;
@@ -289,6 +329,16 @@ static uint64_t room_key(int64_t worker, uint32_t room)
 	return ((uint64_t)worker << 32 | room) & (UINT64_MAX >> 1);
 }
 
+bool actors_ambiguous(const struct actors *a, uint32_t rid)
+{
+	return a->bindings[rid].several;
+}
+
+bool actors_room_is_open(const struct actors *a, int64_t worker, uint32_t room)
+{
+	return map_find(&a->opened, room_key(worker, room)) != NULL;
+}
+
 int actors_open_room(struct actors *a, int64_t worker, uint32_t room, uint32_t actor, struct err *err)
 {
 	return map_put(&a->opened, room_key(worker, room), actor, err);
@@ -308,7 +358,7 @@ int actors_sender(struct actors *a, int64_t worker, uint32_t room, int64_t ns, u
 		rc = load_candidates(a,
 				     "SELECT 0, room, request, started_ns, finished_ns FROM leg WHERE room IS NOT NULL "
 				     "ORDER BY started_ns, leg",
-				     err);
+				     0, err);
 	}
 	uint32_t actor = rc == 0 ? candidate_at(a, room, ns) : 0;
 	if (!actor)

@@ -41,12 +41,32 @@ struct run {
 	struct lineage *l;
 	struct source *sources;
 	uint32_t n_sources;
-	uint32_t focus; /* actor; 0: none */
+	bool part;   /* only parts of logs are swept */
+	bool unsure; /* a part was too short */
+	bool only;   /* workers that turn up are skipped */
 };
 
+/* Loads workers and sources; run_end() gives back what only the run needs. */
+int run_begin(struct run *r, struct case_file *c, bool lazy, struct err *err) MUST_CHECK;
+void run_end(struct run *r);
+/* Sweeps all that is not skipped, from whole logs. */
+int run_whole(struct run *r, struct err *err) MUST_CHECK;
+/* Ends the sweeps and takes their results. */
+int run_finish(struct run *r, struct err *err) MUST_CHECK;
+/* 1: not a page operation that we know. */
+int run_record(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
+	       struct err *err) MUST_CHECK;
+int run_worker_of(struct run *r, struct source *src, struct text t, uint32_t *ret, struct err *err) MUST_CHECK;
+int run_pool(struct run *r, struct lineage_worker *w, struct text name, uint32_t *ret, struct err *err) MUST_CHECK;
+int64_t run_key(const struct run *r, uint32_t worker); /* of a worker, for actors */
 int run_worker(struct run *r, struct text name, uint32_t *ret, struct err *err) MUST_CHECK;
 /* in_doubt: another record claims the same seq and says something else. */
 int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err *err) MUST_CHECK;
+
+/* Time, seq and place of a row alone; and a record that changes nothing but the place in the sequence. */
+int run_light(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
+	      struct err *err) MUST_CHECK;
+int run_skip(struct run *r, const struct record *rec, struct err *err) MUST_CHECK;
 
 struct records { /* all records of one worker */
 	struct record *all;

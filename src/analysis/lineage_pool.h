@@ -55,6 +55,8 @@ struct page_pool {
 
 struct sweep {
 	bool implied;
+	bool unsure;    /* part of a log: something before it would have mattered */
+	uint32_t focus; /* for this actor; 0: the whole log */
 	uint32_t no;
 	struct page_pool *pools;
 	uint32_t n_pools;

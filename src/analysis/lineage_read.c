@@ -188,8 +188,14 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 	} else if (p->content[first] == SLOT_NONE && !p->known) {
 		cover_break(s, op->actor);
 		cover_blind(s, op->actor);
+		s->unsure |= op->actor == s->focus;
 		return 0;
 	}
+	if (s->focus && op->actor != s->focus &&
+	    v.owner == s->focus) /* of others only what they did with its pages shows */
+		s->unsure |= !own_alloc && !share_no;
+	if (s->focus && !p->known && !p->alloc[first] && (op->actor == s->focus || v.owner == s->focus))
+		s->unsure = true;
 	if (p->hole_no > written) /* a lost record may have put another content there since */
 		cover_blind(s, op->actor);
 	v.certain = p->hole_no <= MAX(written, own_alloc ? a->at.no : 0);

@@ -239,7 +239,7 @@ struct life_of {
 	struct lineage *own; /* the same sweep, with the request in focus */
 	struct case_file *c;
 	int64_t request;
-	uint32_t actor;
+	struct buf rid; /* request 0: a rid that only page logs know */
 	struct sql *legs;
 	uint32_t touch, worker;
 	size_t edge;
@@ -256,20 +256,42 @@ static void lineage_close(void *state)
 	sql_end(x->legs);
 	buf_done(&x->refs);
 	buf_done(&x->detail);
+	buf_done(&x->rid);
 	free(x);
+}
+
+/* Not among the requests: a rid of a page log, perhaps, of which there were too many for rows of their own. */
+static int find_rid(struct life_of *x, struct text arg, int why, struct err *err)
+{
+	CLEANUP(buf_done) struct buf unlisted = BUF_INIT(64);
+	int64_t n;
+	int rc = case_info_get(x->c, "page_rids_unlisted", &unlisted, NULL);
+	if (rc != 0 || !text_int64(buf_text(&unlisted), &n) || n == 0)
+		return why;
+	struct err own = {0};
+	rc = lineage_find_rid(x->c, arg, &x->rid, &own);
+	if (rc == 1)
+		return why;
+	if (err)
+		*err = own;
+	x->request = 0;
+	return rc;
 }
 
 static int find_request(struct life_of *x, struct text arg, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	if (!text_int64(arg, &x->request))
-		return request_find(x->c, arg, &x->request, err);
-	int rc = sql_prepare(&s, x->c, "SELECT 1 FROM request WHERE request = ?1", err);
+	int rc = 0;
+	if (text_int64(arg, &x->request)) {
+		rc = sql_prepare(&s, x->c, "SELECT 1 FROM request WHERE request = ?1", err);
+		if (rc == 0)
+			rc = sql_int(s, 1, x->request, err);
+		if (rc == 0)
+			rc = sql_step(s, err);
+	}
 	if (rc == 0)
-		rc = sql_int(s, 1, x->request, err);
-	if (rc == 0)
-		rc = sql_step(s, err);
-	return rc == 0 ? request_find(x->c, arg, &x->request, err) : MIN(rc, 0);
+		rc = request_find(x->c, arg, &x->request, err);
+	return rc == ERR_INPUT ? find_rid(x, arg, rc, err) : MIN(rc, 0);
 }
 
 static int lineage_open(void *ctx, const struct text *args, void **ret, struct err *err)
@@ -281,6 +303,7 @@ static int lineage_open(void *ctx, const struct text *args, void **ret, struct e
 	x->c = a->c;
 	x->refs = BUF_INIT(64 * KIB);
 	x->detail = BUF_INIT(64 * KIB);
+	x->rid = BUF_INIT(KIB);
 	*ret = x;
 	if (!args[0].ptr) { /* no request, no rows */
 		x->worker = UINT32_MAX;
@@ -290,7 +313,7 @@ static int lineage_open(void *ctx, const struct text *args, void **ret, struct e
 	if (rc == 0)
 		rc = analysis_answers(a, ANSWERS_NAMES, &x->answers, err);
 	if (rc == 0)
-		rc = lineage_run(&x->own, x->c, x->request, err);
+		rc = lineage_focus(&x->own, x->c, x->request, buf_text(&x->rid), err);
 	if (rc == 0)
 		rc = sql_prepare(
 		    &x->legs, x->c,
@@ -304,7 +327,6 @@ static int lineage_open(void *ctx, const struct text *args, void **ret, struct e
 		lineage_close(x);
 		return rc;
 	}
-	x->actor = actors_of_request(x->own->actors, x->request);
 	return 0;
 }
 
@@ -367,8 +389,8 @@ static int touch_row(struct life_of *x, struct rowset *row, struct err *err)
 static int edge_row(struct life_of *x, const struct lineage_worker *w, struct edge *e, struct rowset *row,
 		    struct err *err)
 {
-	bool reads = e->reader == x->actor;
-	const struct actor *self = actors_get(x->own->actors, x->actor);
+	bool reads = e->reader == w->focus;
+	const struct actor *self = actors_get(x->own->actors, w->focus);
 	const struct actor *other = actors_get(x->own->actors, reads ? e->owner : e->reader);
 	int64_t pages = (int64_t)runset_pages(&e->pages);
 	int rc = edge_refs(e, &x->refs, err);
@@ -412,9 +434,9 @@ static int lineage_next(void *state, struct rowset *row, struct err *err)
 		return touch_row(x, row, err);
 	for (; x->worker < x->own->n_workers; x->worker++, x->edge = 0) {
 		const struct lineage_worker *w = &x->own->workers[x->worker];
-		while (x->actor && x->edge < w->n_edges) {
+		while (w->focus && x->edge < w->n_edges) {
 			struct edge *e = &w->edges[x->edge++];
-			if (e->reader == x->actor || e->owner == x->actor)
+			if (e->reader == w->focus || e->owner == w->focus)
 				return edge_row(x, w, e, row, err);
 		}
 	}

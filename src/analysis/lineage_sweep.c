@@ -372,6 +372,40 @@ int sweep_end(struct sweep *s, struct err *err)
 	return 0;
 }
 
+void sweep_part(struct sweep *s, uint32_t actor)
+{
+	s->focus = actor;
+}
+
+bool sweep_is_unsure(const struct sweep *s)
+{
+	return s->unsure;
+}
+
+bool sweep_is_over(const struct sweep *s)
+{
+	for (uint32_t i = 0; i < s->n_pools; i++) {
+		const struct page_pool *p = &s->pools[i];
+		if (p->live_pends || hold_find(p, s->focus))
+			return false;
+		for (uint32_t page = 0; page < p->top; page++)
+			if (p->content[page] >= SLOTS_FIXED && p->slots[p->content[page]].actor == s->focus)
+				return false;
+	}
+	return true;
+}
+
+int sweep_sizes(struct sweep *s, uint32_t pool, int64_t page_size, int64_t pool_pages, struct err *err)
+{
+	int rc = pool >= POOLS_MAX ? 0 : pool_get(s, pool, err);
+	if (rc < 0 || pool >= POOLS_MAX)
+		return rc;
+	s->pools[pool].limit = pool_pages > 0 && pool_pages <= POOL_MAX_PAGES ? (uint32_t)pool_pages : 0;
+	if (page_size > 0)
+		s->pools[pool].page_size = page_size;
+	return 0;
+}
+
 bool sweep_holds(const struct sweep *s, uint32_t pool, uint32_t actor)
 {
 	return pool < s->n_pools && hold_find(&s->pools[pool], actor);

@@ -76,7 +76,7 @@ int analysis_answers(struct analysis *a, enum answers_depth depth, struct answer
 	memcpy(a->stamp, stamp, sizeof(stamp));
 	rc = a->answers ? 0 : begin(a, err);
 	if (rc == 0 && depth >= ANSWERS_LINEAGE && !a->answers->lineage)
-		rc = lineage_run(&a->answers->lineage, a->c, 0, err);
+		rc = lineage_run(&a->answers->lineage, a->c, err);
 	if (rc == 0 && depth >= ANSWERS_FINDINGS && !a->answers->findings)
 		rc = findings_run(&a->answers->findings, a->c, &a->params, a->answers->lineage, err);
 	if (rc < 0)

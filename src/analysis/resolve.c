@@ -188,7 +188,12 @@ int resolve_case(struct case_file *c, struct err *err)
 		res = resolve_rows(&r, err);
 	char unlisted[32];
 	(void)snprintf(unlisted, sizeof(unlisted), "%u", r.unlisted);
+	CLEANUP(buf_done) struct buf ordered = BUF_INIT(16 * MIB);
+	if (!res)
+		res = page_ordered(&r, &ordered, err);
 	resolve_close(&r);
+	if (!res)
+		res = case_info_set(c, "page_logs_in_order", buf_text(&ordered), err);
 	if (!res)
 		res = case_info_set(c, "page_rids_unlisted", text_of(unlisted), err);
 	if (!res)

@@ -125,6 +125,10 @@ struct worker {
 	uint8_t role;
 	uint8_t source_role; /* as the user gave it */
 	bool ranked, has_ranks, used, page_log, has_boots;
+	/* its page log: one source, every record with a later seq than the last, sizes with every boot, reads logged */
+	bool page_unordered, page_reads;
+	uint32_t page_source; /* rank + 1 */
+	int64_t page_seq, page_at;
 	bool saw_role[4], load_prefill, load_decode;
 	int64_t early_ns; /* first sign of life that is no boot event */
 	struct ref_node early_ref;
@@ -385,6 +389,7 @@ void worker_seen(struct resolve *r, uint32_t worker, int64_t lo, int64_t hi, con
 
 int page_scan(struct resolve *r, struct err *err) MUST_CHECK;
 int page_join(struct resolve *r, struct err *err) MUST_CHECK;
+int page_ordered(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK; /* after the workers are sorted */
 int clock_fit_all(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_write(struct resolve *r, struct err *err) MUST_CHECK;
 int boot_load(struct resolve *r, struct err *err) MUST_CHECK;

@@ -65,7 +65,7 @@ static int memo_id(struct resolve *r, struct text t, uint32_t *ret, struct err *
 }
 
 struct page_op {
-	bool boot, alloc, share, recv, send, freed;
+	bool boot, alloc, share, recv, send, freed, read;
 };
 
 static struct page_op page_op(struct text op)
@@ -78,6 +78,7 @@ static struct page_op page_op(struct text op)
 	    .recv = c == 'r' && text_is(op, "recv"),
 	    .send = c == 's' && text_is(op, "send"),
 	    .freed = c == 'f' && text_is(op, "free"),
+	    .read = c == 'r' && text_is(op, "read"),
 	};
 }
 
@@ -155,6 +156,22 @@ static int page_boot(struct resolve *r, uint32_t worker, int64_t at, int64_t pag
 	return 0;
 }
 
+/* Can a part of this worker's page log be judged alone? Only if its records are where they belong. */
+static void page_order(struct worker *w, uint32_t source, int64_t seq, int64_t at, struct page_op op, bool sizes)
+{
+	w->page_reads |= op.read;
+	if (w->page_source && w->page_source != source + 1)
+		w->page_unordered = true;
+	if (seq == UNKNOWN || (op.boot && !sizes))
+		w->page_unordered = true;
+	else if (w->page_source && seq <= w->page_seq &&
+		 !(op.boot && at != UNKNOWN && w->page_at != UNKNOWN && at > w->page_at))
+		w->page_unordered = true;
+	w->page_source = source + 1;
+	w->page_seq = seq;
+	w->page_at = at;
+}
+
 static int page_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
 {
 	uint32_t worker, rid;
@@ -169,6 +186,7 @@ static int page_row(struct resolve *r, uint32_t source, const struct event_batch
 	int64_t at = row_time(&r->sources[source], b, row), seq = row_int(b, row, PAGE_SEQ);
 	struct ref_node ref = row_ref(source, b, row);
 	w->page_log = true;
+	page_order(w, source, seq, at, op, event_known(b, row, PAGE_SIZE) && event_known(b, row, PAGE_POOL_PAGES));
 	worker_seen(r, worker, at, at, &ref);
 	if (op.recv)
 		w->saw_role[ROLE_DECODE] = true;
@@ -183,6 +201,22 @@ static int page_row(struct resolve *r, uint32_t source, const struct event_batch
 	if (!res && rid)
 		res = exec_touch(r, worker, rid, row_text(b, row, PAGE_ROOM), op, at, ref, err);
 	return res;
+}
+
+/* JSON array of the names of workers whose page log is in order, as page_order() has it. */
+int page_ordered(struct resolve *r, struct buf *out, struct err *err)
+{
+	int res = buf_add_char(out, '[', err);
+	for (uint32_t i = 0; i < r->workers.n && !res; i++) {
+		const struct worker *w = worker_at(r, r->worker_order[i]);
+		if (!w->page_log || w->page_unordered || !w->page_reads)
+			continue;
+		if (out->len > 1)
+			res = buf_add_char(out, ',', err);
+		if (!res)
+			res = buf_json_string(out, names_text(&r->names, w->name), err);
+	}
+	return res ? res : buf_add_char(out, ']', err);
 }
 
 int page_scan(struct resolve *r, struct err *err)

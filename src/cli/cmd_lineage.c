@@ -12,14 +12,20 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
-	int64_t request;
-	if (!rc)
-		rc = request_find(c, text_of(args.at[1]), &request, err);
 	if (rc)
 		return rc;
+	/* a request's number is no name: what a person writes is looked up as a name first, and left to lineage() when
+	 * only a page log may know it */
+	int64_t request = 0;
 	char id[32];
+	struct err unknown = {0};
+	int found = request_find(c, text_of(args.at[1]), &request, &unknown);
+	if (found < 0 && found != ERR_INPUT) {
+		*err = unknown;
+		return found;
+	}
 	snprintf(id, sizeof(id), "%lld", (long long)request);
-	ask_param(&ask, "request", id);
+	ask_param(&ask, "request", found ? args.at[1] : id);
 	return ask_query(c, "lineage", &ask, "at,what,worker,role,other_request,pages,kind,detail", NULL, NULL, err);
 }
 

@@ -358,19 +358,30 @@ static int decode_sections(struct decoder *x, uint32_t mask, struct err *err)
 	return 0;
 }
 
+/* The head of a chunk; leaves *in at its directory. */
+static int open_chunk(enum event_kind kind, struct text data, struct pack_reader *in, uint64_t *n, uint64_t *sections,
+		      struct err *err)
+{
+	*in = (struct pack_reader){(const unsigned char *)data.ptr, (const unsigned char *)data.ptr + data.len};
+	if ((unsigned)kind >= EVENT_KINDS || data.len < 5 || in->at[0] != CHUNK_MAGIC || in->at[1] != CHUNK_FORMAT ||
+	    in->at[2] != kind)
+		return damaged("not one of this kind", err);
+	in->at += 3;
+	if (!unpack_varint(in, n) || !unpack_varint(in, sections) || !*n || *n > EVENT_BATCH_MAX ||
+	    *sections > SECTIONS_MAX)
+		return damaged("it claims too much", err);
+	return 0;
+}
+
 int column_decode(enum event_kind kind, struct text data, uint32_t mask, struct event_batch **ret, struct err *err)
 {
 	struct decoder x = {.raw = BUF_INIT(CHUNK_MAX_DECODED_BYTES + 1)};
-	struct pack_reader in = {(const unsigned char *)data.ptr, (const unsigned char *)data.ptr + data.len};
+	struct pack_reader in;
 	uint64_t n, sections;
-	if ((unsigned)kind >= EVENT_KINDS || data.len < 5 || in.at[0] != CHUNK_MAGIC || in.at[1] != CHUNK_FORMAT ||
-	    in.at[2] != kind)
-		return damaged("not one of this kind", err);
-	in.at += 3;
-	if (!unpack_varint(&in, &n) || !unpack_varint(&in, &sections) || !n || n > EVENT_BATCH_MAX ||
-	    sections > SECTIONS_MAX)
-		return damaged("it claims too much", err);
-	int r = read_directory(&x, kind, &in, (unsigned)sections, err);
+	int r = open_chunk(kind, data, &in, &n, &sections, err);
+	if (r)
+		return r;
+	r = read_directory(&x, kind, &in, (unsigned)sections, err);
 	if (r)
 		return r;
 	x.has = malloc((size_t)n);
@@ -393,6 +404,38 @@ int column_decode(enum event_kind kind, struct text data, uint32_t mask, struct 
 	}
 	*ret = x.b;
 	return 0;
+}
+
+/* Texts of a column are stored whole, each once: what is not among these bytes is in no row. */
+static int search_section(struct decoder *x, const struct section *s, struct text needle, struct err *err)
+{
+	struct pack_reader in;
+	int r = open_section(x, s, false, &in, err);
+	if (r)
+		return r;
+	return memmem(in.at, (size_t)(in.end - in.at), needle.ptr, needle.len) != NULL;
+}
+
+int column_holds(enum event_kind kind, struct text data, unsigned column, struct text needle, struct err *err)
+{
+	struct decoder x = {.raw = BUF_INIT(CHUNK_MAX_DECODED_BYTES + 1)};
+	struct pack_reader in;
+	uint64_t n, sections;
+	int r = open_chunk(kind, data, &in, &n, &sections, err);
+	if (!r)
+		r = read_directory(&x, kind, &in, (unsigned)sections, err);
+	const struct section *s = NULL;
+	for (unsigned i = 0; !r && i < x.n_sections; i++)
+		if (x.sections[i].id == SECTION_OWN + column)
+			s = &x.sections[i];
+	if (r || !s || !needle.len)
+		return r ? r : s != NULL;
+	r = codec_new(&x.z, err);
+	if (!r)
+		r = search_section(&x, s, needle, err);
+	codec_free(x.z);
+	buf_done(&x.raw);
+	return r;
 }
 
 /* --- storing --- */

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage_focus.c - the lineage of one request, from as little of the page logs as decides it
+ *
+ * A look into the dictionaries of rids and rooms says which chunks name the request; these say which pages it had. Only
+ * operations on those pages matter, and only from the records that decide what they hold (go_back() when the part began
+ * too late) until nobody's page holds the request's content any more. Parts can be judged alone only where resolving
+ * found the page log in order (resolve_page.c); everything else, and everything in doubt, is swept whole. Which way was
+ * taken never shows in the result.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lineage_order.h"
+#include "pagetrail/column.h"
+#include "pagetrail/digest.h"
+#include "pagetrail/evidence.h"
+
+enum { KEPT_MAX = 8 /* decoded chunks that wait for the next pass */, SIZES_MAX = 4096, NEEDLES_MAX = 256 };
+
+struct needle {
+	struct text text;
+	int64_t worker; /* 0: any */
+	bool room;
+};
+
+struct chunk {
+	int64_t id;
+	uint32_t source;
+	struct event_batch *batch; /* NULL: not decoded */
+};
+
+struct sizes { /* a boot record */
+	size_t chunk;
+	uint32_t worker;
+	struct text pool;
+	int64_t page_size, pool_pages;
+};
+
+struct part { /* of one worker's log */
+	uint32_t worker, source;
+	bool ordered;
+	size_t first, last, start, step; /* chunks that name the request; where the sweep begins */
+	uint64_t *pages;                 /* bits */
+	size_t n_words;
+};
+
+struct focus {
+	struct case_file *c;
+	struct run scout;
+	int64_t request;
+	struct text rid; /* request 0 */
+	struct needle needles[NEEDLES_MAX];
+	size_t n_needles;
+	bool too_many; /* needles or boots: not worth it */
+	struct chunk *chunks;
+	size_t n_chunks, cap_chunks, n_kept;
+	struct sizes *sizes;
+	size_t n_sizes;
+	struct part *parts;
+	size_t n_parts;
+	struct page_run *runs; /* of the record at hand, cut to the pages that matter */
+	size_t cap_runs;
+};
+
+/* ---- what names the request ---- */
+static void needle_add(struct focus *f, struct needle n)
+{
+	if (f->n_needles == NEEDLES_MAX)
+		f->too_many = true;
+	else if (n.text.len)
+		f->needles[f->n_needles++] = n;
+}
+
+static int load_needles(struct focus *f, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (!f->request) {
+		needle_add(f, (struct needle){.text = f->rid});
+		return 0;
+	}
+	int rc =
+	    sql_prepare(&s, f->c,
+			"SELECT worker, rid, 0 FROM leg WHERE request = ?1 AND rid IS NOT NULL UNION "
+			"SELECT coalesce(worker, 0), value, 0 FROM alias WHERE request = ?1 AND kind = 'rid' UNION "
+			"SELECT worker, room, 1 FROM leg WHERE request = ?1 AND room IS NOT NULL",
+			err);
+	if (rc == 0)
+		rc = sql_int(s, 1, f->request, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
+		needle_add(f, (struct needle){arena_text(&f->scout.l->arena, sql_get_text(s, 1)), sql_get_int(s, 0),
+					      sql_get_int(s, 2) != 0});
+	return rc;
+}
+
+static struct text cell(const struct event_batch *b, uint32_t row, unsigned col)
+{
+	return event_known(b, row, col) ? b->texts[col][row] : (struct text){NULL, 0};
+}
+
+static int64_t number(const struct event_batch *b, uint32_t row, unsigned col)
+{
+	return event_known(b, row, col) ? b->ints[col][row] : 0;
+}
+
+/* Whether the row's rid (or its room) is the request's. */
+static bool named(const struct focus *f, const struct event_batch *b, uint32_t row, int64_t worker, bool room)
+{
+	struct text t = cell(b, row, room ? PAGE_ROOM : PAGE_RID);
+	for (size_t i = 0; t.len && i < f->n_needles; i++)
+		if (f->needles[i].room == room && (!f->needles[i].worker || f->needles[i].worker == worker) &&
+		    text_eq(f->needles[i].text, t))
+			return true;
+	return false;
+}
+
+/* ---- chunks ---- */
+static int check(int64_t source, struct text data, struct text sha256, struct err *err)
+{
+	unsigned char digest[SHA256_BYTES];
+	int rc = sha256_once(data.ptr, data.len, digest, err);
+	if (rc == 0 && (sha256.len != SHA256_BYTES || memcmp(digest, sha256.ptr, SHA256_BYTES) != 0))
+		rc = err_set(err, ERR_DAMAGED, "an event chunk of S%lld does not match its hash", (long long)source);
+	return rc;
+}
+
+static int chunk_names(const struct focus *f, struct text data, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < f->n_needles; i++)
+		rc = column_holds(EVENT_PAGE, data, f->needles[i].room ? PAGE_ROOM : PAGE_RID, f->needles[i].text, err);
+	return rc;
+}
+
+static struct part *part_get(struct focus *f, uint32_t worker, uint32_t source, size_t chunk, struct err *err)
+{
+	for (size_t i = 0; i < f->n_parts; i++)
+		if (f->parts[i].worker == worker)
+			return &f->parts[i];
+	struct part *more = realloc(f->parts, (f->n_parts + 1) * sizeof(*more));
+	if (!more) {
+		(void)err_nomem(err);
+		return NULL;
+	}
+	f->parts = more;
+	more[f->n_parts] = (struct part){.worker = worker, .source = source, .first = chunk, .step = 1};
+	return &more[f->n_parts++];
+}
+
+static int part_pages(struct part *p, const struct page_run *runs, uint32_t n, struct err *err)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t end = (uint64_t)runs[i].first + runs[i].count;
+		if (!runs[i].count || end > POOL_MAX_PAGES) /* outside any pool */
+			continue;
+		if (end > p->n_words * 64) {
+			size_t words = MAX((size_t)(end / 64 + 1), p->n_words * 2);
+			uint64_t *more = realloc(p->pages, words * sizeof(*more));
+			if (!more)
+				return err_nomem(err);
+			memset(more + p->n_words, 0, (words - p->n_words) * sizeof(*more));
+			p->pages = more;
+			p->n_words = words;
+		}
+		for (uint64_t page = runs[i].first; page < end; page++)
+			p->pages[page / 64] |= UINT64_C(1) << page % 64;
+	}
+	return 0;
+}
+
+static int sizes_add(struct focus *f, size_t chunk, uint32_t worker, const struct event_batch *b, uint32_t row,
+		     struct err *err)
+{
+	if (f->n_sizes == SIZES_MAX) {
+		f->too_many = true;
+		return 0;
+	}
+	struct sizes *more = realloc(f->sizes, (f->n_sizes + 1) * sizeof(*more));
+	if (!more)
+		return err_nomem(err);
+	f->sizes = more;
+	more[f->n_sizes++] = (struct sizes){chunk, worker, arena_text(&f->scout.l->arena, cell(b, row, PAGE_POOL)),
+					    number(b, row, PAGE_SIZE), number(b, row, PAGE_POOL_PAGES)};
+	return 0;
+}
+
+/* Takes what a decoded chunk says of the request, and of boots. */
+static int look_at(struct focus *f, size_t chunk, const struct event_batch *b, bool hit, struct err *err)
+{
+	struct source *src = &f->scout.sources[f->chunks[chunk].source];
+	int rc = 0;
+	for (uint32_t row = 0; rc == 0 && row < b->n; row++) {
+		uint32_t worker;
+		rc = run_worker_of(&f->scout, src, b->worker[row], &worker, err);
+		if (rc == 0 && (event_known(b, row, PAGE_SIZE) || event_known(b, row, PAGE_POOL_PAGES)) &&
+		    text_is(cell(b, row, PAGE_OP), "boot"))
+			rc = sizes_add(f, chunk, worker, b, row, err);
+		int64_t id = rc == 0 ? f->scout.l->workers[worker].id : 0;
+		if (rc < 0 || !hit || !(named(f, b, row, id, false) || named(f, b, row, id, true)))
+			continue;
+		struct part *p = part_get(f, worker, f->chunks[chunk].source, chunk, err);
+		if (!p)
+			return ERR_NOMEM;
+		p->last = chunk;
+		uint32_t from = row ? b->run_end[row - 1] : 0;
+		rc = part_pages(p, b->runs + from, b->run_end[row] - from, err);
+	}
+	return rc;
+}
+
+static int chunk_add(struct focus *f, int64_t id, uint32_t source, struct text data, struct err *err)
+{
+	if (f->n_chunks == f->cap_chunks) {
+		size_t cap = f->cap_chunks ? f->cap_chunks * 2 : 64;
+		struct chunk *more = realloc(f->chunks, cap * sizeof(*more));
+		if (!more)
+			return err_nomem(err);
+		f->chunks = more;
+		f->cap_chunks = cap;
+	}
+	size_t at = f->n_chunks++;
+	f->chunks[at] = (struct chunk){id, source, NULL};
+	int hit = chunk_names(f, data, err);
+	int sizes = hit < 0 ? hit : column_holds(EVENT_PAGE, data, PAGE_SIZE, TEXT(""), err);
+	if (sizes == 0)
+		sizes = column_holds(EVENT_PAGE, data, PAGE_POOL_PAGES, TEXT(""), err);
+	if (sizes < 0 || !(hit || sizes))
+		return MIN(sizes, 0);
+	struct event_batch *b = NULL;
+	uint32_t mask = 1u << PAGE_OP | 1u << PAGE_POOL | 1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES;
+	int rc = column_decode(EVENT_PAGE, data, hit ? PAGE_MASK : mask, &b, err);
+	if (rc == 0)
+		rc = look_at(f, at, b, hit, err);
+	if (rc == 0 && hit && f->n_kept < KEPT_MAX) {
+		f->chunks[at].batch = b;
+		f->n_kept++;
+	} else {
+		event_batch_free(b);
+	}
+	return rc;
+}
+
+static int scan(struct focus *f, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, f->c,
+			     "SELECT chunk, sha256, data FROM event_chunk WHERE kind = ?1 AND source = ?2 "
+			     "ORDER BY byte_min, chunk",
+			     err);
+	if (rc == 0)
+		rc = sql_int(s, 1, EVENT_PAGE, err);
+	for (uint32_t i = 0; rc == 0 && i < f->scout.n_sources; i++) {
+		int64_t source = f->scout.sources[i].id;
+		rc = sql_int(s, 2, source, err);
+		while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+			rc = check(source, sql_get_text(s, 2), sql_get_text(s, 1), err);
+			if (rc == 0)
+				rc = chunk_add(f, sql_get_int(s, 0), i, sql_get_text(s, 2), err);
+		}
+		sql_reset(s);
+	}
+	return rc;
+}
+
+/* Which of the parts may be judged alone? */
+static int load_ordered(struct focus *f, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, f->c,
+			     "SELECT w.worker FROM json_each((SELECT value FROM case_info WHERE "
+			     "key = 'page_logs_in_order')) j JOIN worker w ON w.name = j.value",
+			     err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
+		for (size_t i = 0; i < f->n_parts; i++)
+			f->parts[i].ordered |= f->scout.l->workers[f->parts[i].worker].id == sql_get_int(s, 0);
+	for (size_t i = 0; i < f->n_parts; i++)
+		f->parts[i].start = f->parts[i].first;
+	return rc;
+}
+
+/* ---- one pass over the parts ---- */
+static int decoded(struct focus *f, struct chunk *c, struct event_batch **ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (c->batch) {
+		*ret = c->batch;
+		return 0;
+	}
+	int rc = sql_prepare(&s, f->c, "SELECT sha256, data FROM event_chunk WHERE chunk = ?1", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, c->id, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc < 0)
+		return rc;
+	rc = check(f->scout.sources[c->source].id, sql_get_text(s, 1), sql_get_text(s, 0), err);
+	return rc == 0 ? column_decode(EVENT_PAGE, sql_get_text(s, 1), PAGE_MASK, ret, err) : rc;
+}
+
+static void give_back(struct focus *f, struct chunk *c, struct event_batch *b)
+{
+	if (c->batch == b)
+		return;
+	if (f->n_kept < KEPT_MAX) {
+		c->batch = b;
+		f->n_kept++;
+	} else {
+		event_batch_free(b);
+	}
+}
+
+static inline bool matters(const struct part *p, uint64_t page)
+{
+	return page / 64 < p->n_words && p->pages[page / 64] >> page % 64 & 1;
+}
+
+/* Cuts a row's runs to the pages that matter. Their number, or negative. */
+static int64_t cut_runs(struct focus *f, const struct part *p, const struct page_run *runs, uint32_t n, struct err *err)
+{
+	size_t out = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t page = runs[i].first, end = MIN(page + runs[i].count, (uint64_t)p->n_words * 64);
+		while (page < end) {
+			if (page % 64 == 0 && !p->pages[page / 64]) {
+				page += 64;
+				continue;
+			}
+			if (!matters(p, page)) {
+				page++;
+				continue;
+			}
+			uint64_t from = page;
+			while (page < end && matters(p, page))
+				page++;
+			if (out == f->cap_runs) {
+				size_t cap = f->cap_runs ? f->cap_runs * 2 : 1024;
+				struct page_run *more = realloc(f->runs, cap * sizeof(*more));
+				if (!more)
+					return err_nomem(err);
+				f->runs = more;
+				f->cap_runs = cap;
+			}
+			f->runs[out++] = (struct page_run){(uint32_t)from, (uint32_t)(page - from)};
+		}
+	}
+	return (int64_t)out;
+}
+
+static int feed_row(struct focus *f, struct run *r, const struct part *p, struct source *src,
+		    const struct event_batch *b, uint32_t row, struct err *err)
+{
+	uint32_t worker, from = row ? b->run_end[row - 1] : 0;
+	int rc = run_worker_of(r, src, b->worker[row], &worker, err);
+	if (rc < 0 || worker != p->worker)
+		return rc;
+	int64_t n = cut_runs(f, p, b->runs + from, b->run_end[row] - from, err);
+	if (n < 0)
+		return (int)n;
+	struct record rec;
+	struct text op = cell(b, row, PAGE_OP);
+	if (!n && !text_is(op, "boot") && !text_is(op, "reset")) { /* only its place in the sequence matters */
+		rc = run_light(r, src, b, row, &rec, err);
+		rec.worker = worker;
+		return rc ? MIN(rc, 0) : run_skip(r, &rec, err);
+	}
+	rc = run_record(r, src, b, row, &rec, err);
+	if (rc)
+		return MIN(rc, 0);
+	/* pages that belong to it by their room alone: not what a part can judge */
+	int64_t id = r->l->workers[worker].id;
+	r->unsure |= named(f, b, row, id, true) && !named(f, b, row, id, false);
+	r->unsure |= rec.rid && actors_ambiguous(r->l->actors, rec.rid);
+	rec.runs = f->runs;
+	rec.n_runs = (uint32_t)n;
+	return run_feed(r, &rec, false, err);
+}
+
+/* The last sizes said for each pool before chunk `to`, but not before `from`. */
+static int take_sizes(const struct focus *f, struct run *r, const struct part *p, size_t from, size_t to,
+		      struct err *err)
+{
+	struct lineage_worker *w = &r->l->workers[p->worker];
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < f->n_sizes; i++) {
+		const struct sizes *z = &f->sizes[i];
+		uint32_t pool;
+		if (z->worker != p->worker || z->chunk < from || z->chunk >= to)
+			continue;
+		rc = run_pool(r, w, z->pool, &pool, err);
+		if (rc == 0)
+			rc = sweep_sizes(w->sweep, pool, z->page_size, z->pool_pages, err);
+	}
+	return rc;
+}
+
+static int focus_actor(const struct focus *f, struct run *r, uint32_t worker, uint32_t *ret, struct err *err)
+{
+	if (f->request)
+		return actors_request(r->l->actors, f->request, ret, err);
+	uint32_t rid;
+	int rc = actors_rid(r->l->actors, run_key(r, worker), f->rid, &rid, err);
+	return rc == 0 ? actors_bind(r->l->actors, rid, TIME_UNKNOWN, true, ret, err) : rc;
+}
+
+/* 1: what came before, or the whole log, would have mattered. */
+static int sweep_one(struct focus *f, struct run *r, struct part *p, struct err *err)
+{
+	struct lineage_worker *w = &r->l->workers[p->worker];
+	struct source *src = &r->sources[p->source];
+	int rc = focus_actor(f, r, p->worker, &w->focus, err);
+	if (rc == 0)
+		rc = sweep_new(&w->sweep, false, err);
+	if (rc < 0)
+		return rc;
+	w->implied = false;
+	sweep_part(w->sweep, w->focus);
+	rc = take_sizes(f, r, p, 0, p->start, err);
+	size_t i = p->start;
+	for (bool over = false; rc == 0 && !over && i < f->n_chunks && f->chunks[i].source == p->source; i++) {
+		struct event_batch *b = NULL;
+		rc = decoded(f, &f->chunks[i], &b, err);
+		for (uint32_t row = 0; rc == 0 && row < b->n; row++)
+			rc = feed_row(f, r, p, src, b, row, err);
+		if (b)
+			give_back(f, &f->chunks[i], b);
+		w = &r->l->workers[p->worker];
+		if (rc == 0 && (r->unsure || sweep_is_unsure(w->sweep)))
+			return 1;
+		over = i >= p->last && sweep_is_over(w->sweep);
+	}
+	return rc == 0 ? take_sizes(f, r, p, i, SIZE_MAX, err) : rc;
+}
+
+/* Begins further back; false when that was the beginning. */
+static bool go_back(const struct focus *f, struct part *p)
+{
+	size_t least = p->start;
+	while (least && f->chunks[least - 1].source == p->source)
+		least--;
+	if (p->start == least)
+		return false;
+	p->start = p->start - least > p->step ? p->start - p->step : least;
+	p->step *= 2;
+	return true;
+}
+
+/* 1: parts do not do. */
+static int pass(struct focus *f, struct lineage **ret, struct err *err)
+{
+	struct run r;
+	int rc = run_begin(&r, f->c, true, err);
+	for (size_t i = 0; rc == 0 && i < f->n_parts; i++) {
+		struct part *p = &f->parts[i];
+		rc = sweep_one(f, &r, p, err);
+		if (rc == 1 && go_back(f, p)) { /* from the start: rooms and names are those of the other try */
+			run_end(&r);
+			lineage_free(r.l);
+			i = (size_t)-1;
+			rc = run_begin(&r, f->c, true, err);
+		}
+	}
+	if (rc == 0)
+		rc = run_finish(&r, err);
+	run_end(&r);
+	if (rc) {
+		lineage_free(r.l);
+		return rc;
+	}
+	*ret = r.l;
+	return 0;
+}
+
+/* ---- whole logs, of the same workers ---- */
+static int whole(struct focus *f, struct lineage **ret, struct err *err)
+{
+	struct run r;
+	int rc = run_begin(&r, f->c, false, err);
+	r.only = true;
+	for (uint32_t i = 0; rc == 0 && i < r.l->n_workers; i++)
+		r.l->workers[i].skip = true;
+	for (size_t i = 0; rc == 0 && i < f->n_parts; i++) {
+		uint32_t worker;
+		rc = run_worker(&r, f->scout.l->workers[f->parts[i].worker].name, &worker, err);
+		if (rc < 0)
+			break;
+		r.l->workers[worker].skip = false;
+		rc = focus_actor(f, &r, worker, &r.l->workers[worker].focus, err);
+	}
+	if (rc == 0)
+		rc = run_whole(&r, err);
+	run_end(&r);
+	if (rc < 0) {
+		lineage_free(r.l);
+		return rc;
+	}
+	*ret = r.l;
+	return 0;
+}
+
+static void focus_done(struct focus *f)
+{
+	for (size_t i = 0; i < f->n_chunks; i++)
+		event_batch_free(f->chunks[i].batch);
+	for (size_t i = 0; i < f->n_parts; i++)
+		free(f->parts[i].pages);
+	free(f->chunks);
+	free(f->parts);
+	free(f->sizes);
+	free(f->runs);
+	run_end(&f->scout);
+	lineage_free(f->scout.l);
+	free(f);
+}
+
+static int focus_run(struct lineage **ret, struct case_file *c, int64_t request, struct text rid, bool all,
+		     struct err *err)
+{
+	struct focus *f = calloc(1, sizeof(*f));
+	if (!f)
+		return err_nomem(err);
+	f->c = c;
+	f->request = request;
+	f->rid = rid;
+	int rc = run_begin(&f->scout, c, true, err);
+	if (rc == 0)
+		rc = load_needles(f, err);
+	if (rc == 0)
+		rc = scan(f, err);
+	if (rc == 0)
+		rc = load_ordered(f, err);
+	bool parts = !all && !f->too_many;
+	for (size_t i = 0; i < f->n_parts; i++)
+		parts &= f->parts[i].ordered;
+	if (rc == 0)
+		rc = parts ? pass(f, ret, err) : 1;
+	if (rc == 1)
+		rc = whole(f, ret, err);
+	focus_done(f);
+	return rc;
+}
+
+int lineage_focus(struct lineage **ret, struct case_file *c, int64_t request, struct text rid, struct err *err)
+{
+	return focus_run(ret, c, request, rid, false, err);
+}
+
+int lineage_focus_whole(struct lineage **ret, struct case_file *c, int64_t request, struct text rid, struct err *err)
+{
+	return focus_run(ret, c, request, rid, true, err);
+}
+
+/* ---- rids that only page logs know ---- */
+enum { PREFIX_MIN = 6 };
+
+/* Looks through one chunk. 1: the very name is there. Else *ret holds the one rid that begins with it, if any. */
+static int match_rids(const struct event_batch *b, struct text name, struct buf *ret, struct err *err)
+{
+	for (uint32_t row = 0; row < b->n; row++) {
+		struct text t = cell(b, row, PAGE_RID);
+		if (t.len < name.len || memcmp(t.ptr, name.ptr, name.len) != 0)
+			continue;
+		if (t.len == name.len) {
+			buf_clear(ret);
+			int rc = buf_add_text(ret, t, err);
+			return rc < 0 ? rc : 1;
+		}
+		if (name.len < PREFIX_MIN || text_eq(t, buf_text(ret)))
+			continue;
+		if (ret->len)
+			return err_set(err, ERR_INPUT, "'%.*s' is not unique: %.*s, %.*s", TEXT_ARG(name),
+				       TEXT_ARG(buf_text(ret)), TEXT_ARG(t));
+		int rc = buf_add_text(ret, t, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int lineage_find_rid(struct case_file *c, struct text name, struct buf *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct err several = {0};
+	bool ambiguous = false;
+	buf_clear(ret);
+	if (!name.len || name.len > NAME_MAX_BYTES)
+		return 1;
+	int rc = sql_prepare(
+	    &s, c, "SELECT source, sha256, data FROM event_chunk WHERE kind = ?1 ORDER BY source, byte_min", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, EVENT_PAGE, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		struct event_batch *b = NULL;
+		struct text data = sql_get_text(s, 2);
+		rc = check(sql_get_int(s, 0), data, sql_get_text(s, 1), err);
+		if (rc == 0)
+			rc = column_holds(EVENT_PAGE, data, PAGE_RID, name, err);
+		if (rc == 1)
+			rc = column_decode(EVENT_PAGE, data, 1u << PAGE_RID, &b, err);
+		if (rc == 0 && b)
+			rc = match_rids(b, name, ret, ambiguous ? NULL : &several);
+		event_batch_free(b);
+		if (rc == 1)
+			return 0;
+		if (rc == ERR_INPUT) { /* the very name may still come */
+			ambiguous = true;
+			rc = 0;
+		}
+	}
+	if (rc < 0)
+		return rc;
+	if (ambiguous) {
+		if (err)
+			*err = several;
+		(void)err_hint(err, "give more of it");
+		return ERR_INPUT;
+	}
+	return ret->len ? 0 : 1;
+}
