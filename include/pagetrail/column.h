@@ -26,7 +26,8 @@ int column_decode(enum event_kind kind, struct text data, uint32_t mask, struct 
 		  struct err *err) MUST_CHECK;
 /* May a row of this text column hold exactly `needle`? 0 no, 1 perhaps; an empty needle asks whether the column (of any
  * type) has any value at all. Much cheaper than decoding; the caller has checked the hash. */
-int column_holds(enum event_kind kind, struct text data, unsigned column, struct text needle, struct err *err) MUST_CHECK;
+int column_holds(enum event_kind kind, struct text data, unsigned column, struct text needle,
+		 struct err *err) MUST_CHECK;
 int column_append(struct case_file *c, int64_t source, const struct event_chunk *e, struct err *err) MUST_CHECK;
 
 /* A scan over all chunks of one kind, in (source, byte offset) order, one decoded batch at a time. */

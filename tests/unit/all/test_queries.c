@@ -247,8 +247,8 @@ static void test_params(void **state)
 	assert_string_equal(scope_with(":class", "C1"), "gw-2 gw-4 ");
 	assert_string_equal(scope_with(":class", "C1, C3, C4"), "gw-1 gw-2 gw-3 gw-4 gw-5 ");
 	assert_string_equal(scope_with(":tenant", "b"), "gw-2 gw-4 ");
-	assert_string_equal(scope_with(":since", "1788000042000000000"), "gw-4 ");
-	assert_string_equal(scope_with(":until", "1788000042000000000"), "gw-2 ");
+	assert_string_equal(scope_with(":since", "1788000042000000000"), "gw-4 gw-5 ");
+	assert_string_equal(scope_with(":until", "1788000042000000000"), "gw-1 gw-2 ");
 }
 
 int main(void)
