@@ -13,7 +13,7 @@ struct evidence_chunk { /* encoded, ready to write */
 	uint64_t byte_off;
 	uint32_t byte_len;
 	unsigned char sha256[SHA256_BYTES]; /* of the original bytes */
-	int codec;                          /* 0 stored, 1 zstd */
+	int codec;                          /* 0 stored, 1 zstd, 2 lines */
 	struct buf data;
 };
 

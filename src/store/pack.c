@@ -16,53 +16,14 @@
 enum { FLAG_BITMAP = 1, FORM_SHIFT = 1, SCALE_SHIFT = 4 };
 enum { INTS_CONST = 0, INTS_PLAIN = 1, INTS_DELTA = 2 };
 enum { CODES_NONE = 0, CODES_BYTE = 1, CODES_BACK = 2 };
-enum { VARINT_MAX = 10, RUN_MAX = 10 /* two of 33 bits */, PROBES_MAX = 32 };
+enum { RUN_MAX = 10 /* two of 33 bits */ };
 
 static const int64_t scales[] = {1, 1000, 1000000, 1000000000};
-
-static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		*p++ = (unsigned char)(v | 0x80);
-	*p++ = (unsigned char)v;
-	return p;
-}
-
-static inline unsigned varint_size(uint64_t v)
-{
-	return (unsigned)(63 - __builtin_clzll(v | 1)) / 7 + 1;
-}
-
-static inline bool get_varint(struct pack_reader *in, uint64_t *ret)
-{
-	const unsigned char *p = in->at;
-	if (p < in->end && !(*p & 0x80)) {
-		*ret = *p;
-		in->at = p + 1;
-		return true;
-	}
-	uint64_t v = 0;
-	for (unsigned shift = 0; p < in->end && shift < 64; shift += 7) {
-		unsigned char b = *p++;
-		v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80)) {
-			*ret = v;
-			in->at = p;
-			return shift < 63 || b < 2;
-		}
-	}
-	return false;
-}
 
 int pack_varint(struct buf *out, uint64_t v, struct err *err)
 {
 	unsigned char tmp[VARINT_MAX];
 	return buf_add(out, tmp, (size_t)(put_varint(tmp, v) - tmp), err);
-}
-
-bool unpack_varint(struct pack_reader *in, uint64_t *ret)
-{
-	return get_varint(in, ret);
 }
 
 static int damaged(const char *what, struct err *err)
@@ -204,7 +165,7 @@ int unpack_ints(struct pack_reader *in, int64_t *v, uint8_t *has, uint32_t n, st
 		if (!has[i])
 			continue;
 		if (form != INTS_CONST || !seen) {
-			if (!get_varint(in, &x))
+			if (!unpack_varint(in, &x))
 				return damaged("integers are cut", err);
 			x = (uint64_t)unzigzag(x) + prev;
 			if (form == INTS_DELTA)
@@ -243,22 +204,6 @@ static void dictionary_close(struct dictionary *d)
 	free(d->slot);
 	free(d->code);
 	free(d->row);
-}
-
-static inline uint64_t hash_bytes(const void *data, size_t n)
-{
-	const char *p = data;
-	uint64_t h = n * UINT64_C(0x9e3779b97f4a7c15), w;
-	for (; n >= 8; p += 8, n -= 8) {
-		memcpy(&w, p, 8);
-		h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
-		h ^= h >> 32;
-	}
-	w = 0;
-	if (n)
-		memcpy(&w, p, n);
-	h = (h ^ w) * UINT64_C(0xc4ceb9fe1a85ec53);
-	return h ^ h >> 29;
 }
 
 /* Entry of row i; same(ctx, a, b) compares two rows. */
@@ -317,7 +262,7 @@ static inline bool get_code(struct pack_reader *in, unsigned form, uint32_t d, u
 			return false;
 		*ret = *in->at++;
 	} else {
-		if (!get_varint(in, &back) || back > *next)
+		if (!unpack_varint(in, &back) || back > *next)
 			return false;
 		*ret = back ? *next - (uint32_t)back : (*next)++;
 	}
@@ -389,7 +334,7 @@ static int get_texts(struct pack_reader *in, struct text *entries, uint32_t d, s
 {
 	for (uint32_t e = 0; e < d; e++) {
 		uint64_t len;
-		if (!get_varint(in, &len) || len > (uint64_t)(in->end - in->at))
+		if (!unpack_varint(in, &len) || len > (uint64_t)(in->end - in->at))
 			return damaged("texts are cut", err);
 		entries[e].len = (size_t)len;
 	}
@@ -406,7 +351,7 @@ static int get_texts(struct pack_reader *in, struct text *entries, uint32_t d, s
 static int get_size(struct pack_reader *in, unsigned form, uint32_t m, uint32_t *ret, struct err *err)
 {
 	uint64_t d;
-	if (!get_varint(in, &d) || d > m || d > (uint64_t)(in->end - in->at) || form > CODES_BACK)
+	if (!unpack_varint(in, &d) || d > m || d > (uint64_t)(in->end - in->at) || form > CODES_BACK)
 		return damaged("size of the dictionary", err);
 	*ret = (uint32_t)d;
 	return 0;
@@ -520,7 +465,7 @@ static int get_lists(struct pack_reader *in, struct lists_read *l, uint32_t d, s
 		return err_nomem(err);
 	for (uint32_t e = 0; e < d; e++) {
 		/* a run takes two bytes at least: the bytes at hand bound what is allocated */
-		if (!get_varint(in, &len) || len > (uint64_t)(in->end - in->at) / 2)
+		if (!unpack_varint(in, &len) || len > (uint64_t)(in->end - in->at) / 2)
 			return damaged("page lists are cut", err);
 		total += len;
 		if (total > (uint64_t)(in->end - in->at) / 2)
@@ -533,10 +478,10 @@ static int get_lists(struct pack_reader *in, struct lists_read *l, uint32_t d, s
 	/* the end of a run is known only with its count: firsts are kept as differences until the counts are read */
 	struct pack_reader firsts = *in;
 	for (uint64_t i = 0; i < total; i++)
-		if (!get_varint(in, &len))
+		if (!unpack_varint(in, &len))
 			return damaged("page runs are cut", err);
 	for (uint64_t i = 0; i < total; i++) {
-		if (!get_varint(&firsts, &len) || !get_varint(in, &count))
+		if (!unpack_varint(&firsts, &len) || !unpack_varint(in, &count))
 			return damaged("page runs are cut", err);
 		uint64_t first = at + (uint64_t)unzigzag(len);
 		if (first > UINT32_MAX || count > UINT32_MAX)

@@ -9,7 +9,7 @@ if [ ! -f "$build/build.ninja" ]; then
 		-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link
 fi
 ninja -C "$build"
-for target in parser column text; do
+for target in parser column codec text; do
 	corpus=$build/corpus-$target
 	mkdir -p "$corpus"
 	if [ "$target" = parser ]; then # the samples are the seeds; the first byte chooses the format
