@@ -410,7 +410,7 @@ int join_fits(struct resolve *r, struct err *err) MUST_CHECK;  /* last of them: 
 uint32_t join_root(struct resolve *r, uint32_t node);
 /* Joins the set of `added` to that of `to`. false: refused, and both are marked. */
 bool join_pair(struct resolve *r, uint32_t to, uint32_t added, enum rule rule);
-int join_all(struct resolve *r, struct err *err) MUST_CHECK;   /* union-find, requests, attempts, names */
+int join_all(struct resolve *r, struct err *err) MUST_CHECK; /* union-find, requests, attempts, names */
 int request_write(struct resolve *r, struct err *err) MUST_CHECK;
 int response_write(struct resolve *r, struct err *err) MUST_CHECK;
 int gap_collect(struct resolve *r, struct err *err) MUST_CHECK;
