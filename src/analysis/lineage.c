@@ -388,6 +388,15 @@ static bool in_order(const struct order *o, const struct record *rec)
 	return !timed || rec->ns >= o->last_ns;
 }
 
+/* Do records name so many pages that looking at each of them would take for ever? */
+static bool is_wide(struct order *o, const struct record *rec)
+{
+	o->records++;
+	for (uint32_t i = 0; i < rec->n_runs; i++)
+		o->touched += rec->runs[i].count;
+	return o->touched > SWEEP_DENSE_TOUCHES && o->touched / o->records > SWEEP_DENSE_PAGES;
+}
+
 static int stream(struct run *r, struct err *err)
 {
 	for (uint32_t i = 0; i < r->n_sources; i++) {
@@ -408,10 +417,12 @@ static int stream(struct run *r, struct err *err)
 				struct order *o = r->l->workers[rec.worker].order;
 				if (o->dirty || r->l->workers[rec.worker].skip)
 					continue;
-				if (!in_order(o, &rec)) {
+				if (is_wide(o, &rec))
+					o->dirty = o->wide = true;
+				else if (!in_order(o, &rec))
 					o->dirty = true;
+				if (o->dirty)
 					continue;
-				}
 				rc = run_feed(r, &rec, false, err);
 				if (rc < 0)
 					return rc;
@@ -498,11 +509,33 @@ static void forget(struct run *r, uint32_t worker)
 	l->n_touches = n;
 }
 
+/* Counts again: a worker that is out of order has not been looked at to its end. */
+static bool all_wide(const struct records *all)
+{
+	uint64_t pages = 0;
+	for (size_t i = 0; i < all->n_runs; i++)
+		pages += all->runs[i].count;
+	return pages > SWEEP_DENSE_TOUCHES && pages / all->n > SWEEP_DENSE_PAGES;
+}
+
 static int sort_again(struct run *r, uint32_t worker, struct err *err)
 {
-	struct records all = {0};
+	struct records all = {.limit = PAGE_SORT_MAX_BYTES};
+	uint32_t *bounds = NULL;
+	size_t n_bounds = 0;
 	forget(r, worker);
 	int rc = collect(r, worker, &all, err);
+	struct lineage_worker *w = &r->l->workers[worker];
+	if (rc == ERR_LIMIT) {
+		err_where(err, "page log of %.*s", TEXT_ARG(w->name));
+		rc = err_hint(err, "sort its files by time and seq, and ingest them into a new case");
+	}
+	if (rc == 0)
+		rc = sweep_new(&w->sweep, w->implied, err);
+	if (rc == 0 && all.n && all_wide(&all))
+		rc = order_bounds(&all, &bounds, &n_bounds, err);
+	if (rc == 0 && bounds)
+		sweep_by_runs(w->sweep, bounds, n_bounds);
 	if (rc == 0)
 		rc = order_feed(&all, r, &r->l->duplicates, err);
 	order_done(&all);

@@ -85,6 +85,9 @@ void sweep_part(struct sweep *s, uint32_t actor);
 bool sweep_is_unsure(const struct sweep *s);
 /* Nothing that comes later concerns the actor. */
 bool sweep_is_over(const struct sweep *s);
+/* Before the first operation: pages between two bounds always fare alike, so each stretch is looked at as one page. bounds
+ * (sorted, apart; taken over) hold every beginning and end of a run that will come. The result is in pages. */
+void sweep_by_runs(struct sweep *s, uint32_t *bounds, size_t n);
 /* What the last boot record before the part said. */
 int sweep_sizes(struct sweep *s, uint32_t pool, int64_t page_size, int64_t pool_pages, struct err *err) MUST_CHECK;
 int sweep_new(struct sweep **ret, bool implied_reads, struct err *err) MUST_CHECK;

@@ -36,7 +36,10 @@ struct sizes { /* a boot record */
 	int64_t page_size, pool_pages;
 };
 
-struct part { /* of one worker's log */
+enum { PART_PAGES_MAX = 1 << 22 }; /* a request with more is not worth looking at page by page */
+
+struct part {           /* of one worker's log */
+	uint64_t named; /* pages, as often as they are named */
 	uint32_t worker, source;
 	bool ordered;
 	size_t first, last, start, step; /* chunks that name the request; where the sweep begins */
@@ -146,10 +149,12 @@ static struct part *part_get(struct focus *f, uint32_t worker, uint32_t source, 
 	return &more[f->n_parts++];
 }
 
-static int part_pages(struct part *p, const struct page_run *runs, uint32_t n, struct err *err)
+static int part_pages(struct focus *f, struct part *p, const struct page_run *runs, uint32_t n, struct err *err)
 {
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n && !f->too_many; i++) {
 		uint64_t end = (uint64_t)runs[i].first + runs[i].count;
+		p->named += runs[i].count;
+		f->too_many |= runs[i].count > PART_PAGES_MAX || p->named > 64 * (uint64_t)PART_PAGES_MAX;
 		if (!runs[i].count || end > POOL_MAX_PAGES) /* outside any pool */
 			continue;
 		if (end > p->n_words * 64) {
@@ -202,7 +207,7 @@ static int look_at(struct focus *f, size_t chunk, const struct event_batch *b, b
 			return ERR_NOMEM;
 		p->last = chunk;
 		uint32_t from = row ? b->run_end[row - 1] : 0;
-		rc = part_pages(p, b->runs + from, b->run_end[row] - from, err);
+		rc = part_pages(f, p, b->runs + from, b->run_end[row] - from, err);
 	}
 	return rc;
 }

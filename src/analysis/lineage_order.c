@@ -15,6 +15,9 @@ enum { RACE_MAX = 256 };
 
 int order_add(struct records *s, const struct record *rec, struct err *err)
 {
+	if ((s->n + 1) * sizeof(*s->all) + (s->n_runs + rec->n_runs) * sizeof(*s->runs) > s->limit)
+		return err_set(err, ERR_LIMIT, "page records that are not in order take more than %zu MiB to sort",
+			       s->limit / MIB);
 	if (s->n == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 1024;
 		struct record *all = realloc(s->all, cap * sizeof(*all));
@@ -100,6 +103,34 @@ static size_t drop_duplicates(struct records *s)
 	size_t dropped = s->n - n;
 	s->n = n;
 	return dropped;
+}
+
+static int bound_cmp(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+int order_bounds(const struct records *s, uint32_t **ret, size_t *ret_n, struct err *err)
+{
+	uint32_t *at = malloc((2 * s->n_runs + 1) * sizeof(*at));
+	size_t n = 0, kept = 0;
+	if (!at)
+		return err_nomem(err);
+	for (size_t i = 0; i < s->n_runs; i++) {
+		uint64_t first = s->runs[i].first, end = first + s->runs[i].count;
+		if (end > POOL_MAX_PAGES) /* outside any pool */
+			continue;
+		at[n++] = (uint32_t)first;
+		at[n++] = (uint32_t)end;
+	}
+	qsort(at, n, sizeof(*at), bound_cmp);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || at[kept - 1] != at[i])
+			at[kept++] = at[i];
+	*ret = at;
+	*ret_n = kept;
+	return 0;
 }
 
 /* End of the boot that begins at `from`, in time order. */

@@ -22,7 +22,9 @@ struct record {
 struct order { /* where a worker's records have come to */
 	bool any, has_seq, dirty;
 	int64_t last_seq, last_ns, last_source;
-	struct map wrote; /* rids that have written since they took pages */
+	uint64_t records, touched; /* pages named */
+	bool wide;                 /* so many that they are swept as runs */
+	struct map wrote;          /* rids that have written since they took pages */
 };
 
 struct source {
@@ -73,9 +75,12 @@ struct records { /* all records of one worker */
 	size_t n, cap;
 	struct page_run *runs;
 	size_t n_runs, cap_runs;
+	size_t limit; /* bytes */
 };
 
 int order_add(struct records *s, const struct record *rec, struct err *err) MUST_CHECK;
+/* Every page number at which some run begins or ends, once, in order. Caller frees *ret. */
+int order_bounds(const struct records *s, uint32_t **ret, size_t *ret_n, struct err *err) MUST_CHECK;
 /* Sorts, drops records that say the same, and feeds the rest. */
 int order_feed(struct records *s, struct run *r, uint64_t *duplicates, struct err *err) MUST_CHECK;
 void order_done(struct records *s);

@@ -55,8 +55,10 @@ struct page_pool {
 
 struct sweep {
 	bool implied;
-	bool unsure;    /* part of a log: something before it would have mattered */
-	uint32_t focus; /* for this actor; 0: the whole log */
+	bool unsure;      /* part of a log: something before it would have mattered */
+	uint32_t focus;   /* for this actor; 0: the whole log */
+	uint32_t *bounds; /* of stretches of pages that stand for one; NULL: each page by itself */
+	size_t n_bounds;
 	uint32_t no;
 	struct page_pool *pools;
 	uint32_t n_pools;

@@ -276,6 +276,37 @@ static void end_op(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 	hold_drop(p, h);
 }
 
+/* Number of the stretch that begins at a bound. */
+static uint32_t stretch_at(const struct sweep *s, uint32_t page)
+{
+	size_t lo = 0, hi = s->n_bounds;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (s->bounds[mid] < page)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (uint32_t)lo;
+}
+
+void sweep_by_runs(struct sweep *s, uint32_t *bounds, size_t n)
+{
+	s->bounds = bounds;
+	s->n_bounds = n;
+}
+
+/* Stretches become pages again. */
+static void stretches_to_pages(const struct sweep *s, struct runset *pages)
+{
+	for (uint32_t i = 0; i < pages->n; i++) {
+		struct page_run *r = &pages->runs[i];
+		uint32_t first = s->bounds[r->first];
+		r->count = s->bounds[r->first + r->count] - first;
+		r->first = first;
+	}
+}
+
 static int op_runs(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
@@ -291,6 +322,10 @@ static int op_runs(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 		}
 		if (first == end)
 			continue;
+		if (s->bounds) {
+			first = stretch_at(s, (uint32_t)first);
+			end = stretch_at(s, (uint32_t)end);
+		}
 		int rc = pages_grow(p, (uint32_t)end, err);
 		if (rc == 0)
 			rc = one_run(s, op, h, slot, (uint32_t)first, (uint32_t)end, err);
@@ -367,6 +402,8 @@ int sweep_end(struct sweep *s, struct err *err)
 	for (size_t i = 0; i < s->n_edges; i++) {
 		s->edges[i].page_size = s->pools[s->edges[i].pool].page_size;
 		runset_tidy(&s->edges[i].pages);
+		if (s->bounds)
+			stretches_to_pages(s, &s->edges[i].pages);
 	}
 	pools_free(s);
 	return 0;
@@ -449,5 +486,6 @@ void sweep_free(struct sweep *s)
 	free(s->edges);
 	map_done(&s->cover_of);
 	free(s->covers);
+	free(s->bounds);
 	free(s);
 }

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/analysis/lineage.h"
+#include "../../../src/analysis/lineage_order.h"
 
 enum { PAGES = 10, ACTORS = 5, POOLS = 2, OPS = 60 };
 
@@ -417,6 +417,75 @@ static void test_bounds(void **state)
 	sweep_free(s);
 }
 
+/* Swept as stretches of pages: the same edges, however many pages a run names. */
+static void test_stretches(void **state)
+{
+	enum { N = 400 };
+	static struct page_run runs[N][2];
+	static struct sweep_op ops[N];
+	static const enum page_op kinds[] = {OP_ALLOC, OP_WRITE, OP_READ, OP_READ, OP_FREE, OP_SHARE, OP_ZERO};
+	(void)state;
+	for (unsigned scale = 1; scale <= 500000; scale *= 500000) {
+		struct records all = {.limit = MIB};
+		struct sweep *by_page = NULL, *by_run = NULL;
+		struct err err = {0};
+		uint32_t *bounds;
+		size_t n_bounds, n, m;
+		rng = 7;
+		for (unsigned i = 0; i < N; i++) {
+			for (unsigned k = 0; k < 2; k++)
+				runs[i][k] = (struct page_run){(k * 60 + pick(30)) * scale, (1 + pick(20)) * scale};
+			uint32_t actor = 1 + pick(5);
+			ops[i] = (struct sweep_op){.op = i ? kinds[pick(7)] : OP_RESET,
+						   .actor = actor,
+						   .content = actor,
+						   .runs = runs[i],
+						   .n_runs = 1 + pick(2),
+						   .at = {.ns = i, .off = i, .len = 1}};
+			struct record rec = {.runs = ops[i].runs, .n_runs = ops[i].n_runs};
+			assert_int_equal(order_add(&all, &rec, &err), 0);
+		}
+		assert_int_equal(order_bounds(&all, &bounds, &n_bounds, &err), 0);
+		order_done(&all);
+		assert_true(n_bounds < 200);
+		assert_int_equal(sweep_new(&by_run, false, &err), 0);
+		sweep_by_runs(by_run, bounds, n_bounds);
+		struct edge *b = sweep_ops(by_run, ops, N, &m);
+		assert_true(m > 30);
+		if (scale == 1) {
+			assert_int_equal(sweep_new(&by_page, false, &err), 0);
+			struct edge *a = sweep_ops(by_page, ops, N, &n);
+			assert_int_equal(n, m);
+			for (size_t i = 0; i < n; i++) {
+				assert_true(a[i].reader == b[i].reader && a[i].owner == b[i].owner &&
+					    a[i].kind == b[i].kind && a[i].certain == b[i].certain &&
+					    a[i].first_ns == b[i].first_ns);
+				assert_int_equal(a[i].pages.n, b[i].pages.n);
+				assert_memory_equal(a[i].pages.runs, b[i].pages.runs,
+						    a[i].pages.n * sizeof(*a[i].pages.runs));
+			}
+		}
+		sweep_free(by_page);
+		sweep_free(by_run);
+	}
+}
+
+/* Records that have to be sorted take no more than they are allowed. */
+static void test_sort_limit(void **state)
+{
+	struct page_run runs[100] = {{1, 1}};
+	struct record rec = {.runs = runs, .n_runs = 100};
+	struct err err = {0};
+	(void)state;
+	struct records all = {.limit = 10 * (sizeof(rec) + sizeof(runs))};
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(order_add(&all, &rec, &err), 0);
+	assert_int_equal(order_add(&all, &rec, &err), ERR_LIMIT);
+	assert_non_null(strstr(err.what, "not in order"));
+	assert_int_equal(all.n, 10);
+	order_done(&all);
+}
+
 /* Complete: from alloc to free, nothing lost since boot. */
 static void test_cover(void **state)
 {
@@ -449,9 +518,8 @@ static void test_cover(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_oracle),
-	    cmocka_unit_test(test_bounds),
-	    cmocka_unit_test(test_cover),
+	    cmocka_unit_test(test_oracle),    cmocka_unit_test(test_bounds),     cmocka_unit_test(test_cover),
+	    cmocka_unit_test(test_stretches), cmocka_unit_test(test_sort_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
