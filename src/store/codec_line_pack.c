@@ -15,7 +15,7 @@
 #include "pack.h"
 #include "pagetrail/arena.h"
 
-enum { LEVEL = 1, WORTH_BYTES = 64, COLUMN_SLOTS = 2 * LINE_COLUMNS_MAX, GUESSES = 3 };
+enum { LEVEL = 1, WORTH_BYTES = 64, TABLE_WORTH = 6, COLUMN_SLOTS = 2 * LINE_COLUMNS_MAX, GUESSES = 3 };
 
 struct column {
 	enum line_kind kind;
@@ -385,7 +385,8 @@ static int make_table(const struct column *c, uint64_t *entry, uint32_t *slot, u
 /* Large numbers that come again: 1 when a table does not pay. */
 static int pack_table(struct packer *x, const struct column *c, size_t other, struct buf *out, struct err *err)
 {
-	uint32_t max = (uint32_t)MIN(other / 12, c->n), slots = 64;
+	/* the rows' codes shrink to little, the entries do not */
+	uint32_t max = (uint32_t)MIN((other - c->n / 4) / 8, c->n), slots = 64;
 	while (slots < 2 * max)
 		slots *= 2;
 	uint64_t *entry = malloc(((size_t)max + 1) * sizeof(*entry));
@@ -419,23 +420,25 @@ static int pack_forms(const struct column *c, unsigned mode, struct buf *out, st
 static int pack_numbers(struct packer *x, struct column *c, struct err *err)
 {
 	size_t plain = 0, delta = 0;
+	uint32_t changes = 0;
 	uint64_t prev = 0;
-	bool same = true;
 	for (uint32_t i = 0; i < c->n; i++) {
 		uint64_t v = c->value[i];
-		same &= v == c->value[0];
+		changes += v != prev || !i;
 		plain += varint_size(v);
 		delta += varint_size(zigzag((int64_t)(v - prev)));
 		prev = v;
 	}
-	unsigned mode = !c->n || same ? NUMBERS_CONST : delta < plain ? NUMBERS_DELTA : NUMBERS_PLAIN;
+	size_t best = MIN(plain, delta);
+	unsigned mode = changes == 1 ? NUMBERS_CONST : delta < plain ? NUMBERS_DELTA : NUMBERS_PLAIN;
 	int r = 0;
 	if (!c->n)
 		return 0;
-	if (mode != NUMBERS_CONST && MIN(plain, delta) > 5 * (size_t)c->n) {
+	/* large ones, as far as they are not the same as the one before: perhaps identifiers that come again */
+	if (mode != NUMBERS_CONST && best > c->n - changes + TABLE_WORTH * (size_t)changes) {
 		r = pack_forms(c, NUMBERS_TABLE, &c->codes, err);
 		if (!r)
-			r = pack_table(x, c, MIN(plain, delta), &c->codes, err);
+			r = pack_table(x, c, best, &c->codes, err);
 		if (r != 1)
 			return r;
 		buf_clear(&c->codes);
