@@ -32,11 +32,11 @@
 #define PAGE_RUNS_MAX           (1u << 20)
 /* A worker's page records that are not in order (shuffled or interleaved files) are sorted in memory, about 130 bytes
  * each: enough for a page log of more than a gigabyte; a larger one has to be put in order before. */
-#define PAGE_SORT_MAX_BYTES (1024 * MIB)
+#define PAGE_SORT_MAX_BYTES     (1024 * MIB)
 /* Pages that a sweep touches one by one before it looks at how many a record has on average: above
  * SWEEP_DENSE_PAGES it goes over to runs (a few bytes of log may name 64 million pages). */
-#define SWEEP_DENSE_TOUCHES (UINT64_C(1) << 29)
-#define SWEEP_DENSE_PAGES   (UINT64_C(1) << 16)
+#define SWEEP_DENSE_TOUCHES     (UINT64_C(1) << 29)
+#define SWEEP_DENSE_PAGES       (UINT64_C(1) << 16)
 /* Lines looked at when a format is detected, and how far into the source. Container output often begins
  * with hundreds of lines of installer chatter before the engine says anything. */
 #define DETECT_RECORDS          4096

@@ -170,7 +170,7 @@ class Fleet:
 
 for i in range(ROUNDS):
     Fleet("incident", SEED + i, 300, 30, 6).test()
-    Fleet("late_write", SEED + i, 1500, 6, 3).test()
+    Fleet("late_write", SEED + 1 + i, 2000, 4, 3).test()
     Fleet("prefix_share", SEED + i, 100, 6, 2).test()
     Fleet("clean", SEED + i, 100, 6, 2).test()
 finish()
