@@ -4,6 +4,22 @@
 
 #include <string.h>
 
+bool args_time(struct text t, int64_t *ret_ns)
+{
+	struct stamp s;
+	size_t used;
+	if (t.len == 10) { /* a bare day means its beginning */
+		char day[24];
+		snprintf(day, sizeof(day), "%.*sT00:00:00Z", TEXT_ARG(t));
+		if (!stamp_parse_iso(text_of(day), &s, &used))
+			return false;
+	} else if (!stamp_parse_iso(t, &s, &used) || used != t.len) {
+		return false;
+	}
+	*ret_ns = s.ns;
+	return true;
+}
+
 static int take_value(const struct option_spec *spec, const char *value, struct err *err)
 {
 	struct text t = text_of(value);
@@ -21,21 +37,11 @@ static int take_value(const struct option_spec *spec, const char *value, struct 
 		*(int64_t *)spec->value = n;
 		return 0;
 	}
-	case OPTION_TIME: {
-		struct stamp s;
-		size_t used;
-		bool full = stamp_parse_iso(t, &s, &used) && used == t.len;
-		if (!full && t.len == 10) { /* a bare day means its beginning */
-			char day[24];
-			snprintf(day, sizeof(day), "%sT00:00:00Z", value);
-			full = stamp_parse_iso(text_of(day), &s, &used);
-		}
-		if (!full)
+	case OPTION_TIME:
+		if (!args_time(t, spec->value))
 			return err_set(err, ERR_USAGE, "option %s takes a time such as 2026-09-09T14:00:00Z, not '%s'",
 				       spec->name, value);
-		*(int64_t *)spec->value = s.ns;
 		return 0;
-	}
 	case OPTION_PARAM: {
 		struct params *p = spec->value;
 		size_t eq = text_find_char(t, '=', 0);
@@ -62,6 +68,8 @@ static const struct option_spec *find(const struct option_spec *list, size_t n, 
 int args_parse(struct args *ret, int argc, char **argv, const struct option_spec *own, size_t n_own,
 	       const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err)
 {
+	const char *verb = argv[0]; /* argv is compacted from its beginning */
+	uint64_t seen = 0;
 	int n = 0;
 	bool only_positional = false;
 	for (int i = 1; i < argc; i++) {
@@ -82,12 +90,16 @@ int args_parse(struct args *ret, int argc, char **argv, const struct option_spec
 			name = text_sub(name, 0, eq);
 		}
 		const struct option_spec *spec = find(own, n_own, name);
-		if (!spec)
-			spec = find(shared, n_shared, name);
+		size_t bit = spec ? (size_t)(spec - own) : 0;
+		if (!spec && (spec = find(shared, n_shared, name)))
+			bit = n_own + (size_t)(spec - shared);
 		if (!spec) {
 			err_set(err, ERR_USAGE, "unknown option '%s'", a);
-			return err_hint(err, "see 'pagetrail help %s'", argv[0]);
+			return err_hint(err, "see 'pagetrail help %s'", verb);
 		}
+		if (spec->kind != OPTION_PARAM && seen >> bit & 1)
+			return err_set(err, ERR_USAGE, "option %s is given twice", spec->name);
+		seen |= UINT64_C(1) << bit;
 		if (spec->kind == OPTION_FLAG && !value) {
 			*(bool *)spec->value = true;
 			continue;
@@ -95,7 +107,7 @@ int args_parse(struct args *ret, int argc, char **argv, const struct option_spec
 		if (spec->kind != OPTION_FLAG && !value) {
 			if (i + 1 >= argc) {
 				err_set(err, ERR_USAGE, "option %s needs a value", spec->name);
-				return err_hint(err, "see 'pagetrail help %s'", argv[0]);
+				return err_hint(err, "see 'pagetrail help %s'", verb);
 			}
 			value = argv[++i];
 		}
@@ -103,13 +115,15 @@ int args_parse(struct args *ret, int argc, char **argv, const struct option_spec
 		if (rc)
 			return rc;
 	}
+	if (max >= 0 && n > max)
+		err_set(err, ERR_USAGE, "'%s' takes no argument '%s'", verb, argv[max]);
+	else if (n < min)
+		err_set(err, ERR_USAGE, "'%s' needs more arguments", verb);
 	if (n < min || (max >= 0 && n > max)) {
-		if (n < min)
-			err_set(err, ERR_USAGE, "'%s' needs %d argument%s, %d given", argv[0], min, min == 1 ? "" : "s",
-				n);
-		else
-			err_set(err, ERR_USAGE, "'%s' takes no argument '%s'", argv[0], argv[max]);
-		return err_hint(err, "see 'pagetrail help %s'", argv[0]);
+		for (size_t i = 0; i < n_commands; i++)
+			if (!strcmp(commands[i]->name, verb))
+				err_hint(err, "usage: pagetrail %s %s", verb, commands[i]->synopsis);
+		return ERR_USAGE;
 	}
 	ret->n = n;
 	ret->at = argv;

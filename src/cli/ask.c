@@ -168,15 +168,11 @@ static int bind_params(struct sql *s, const struct query_info *info, const struc
 				return err_set(err, ERR_USAGE, "parameter '%.*s' takes a whole number", TEXT_ARG(name));
 			rc = sql_int(s, at, n, err);
 		} else if (text_is(p->type, "time")) {
-			struct stamp st;
-			size_t used;
-			if (text_int64(value, &n))
-				st.ns = n;
-			else if (!stamp_parse_iso(value, &st, &used) || used != value.len)
+			if (!text_int64(value, &n) && !args_time(value, &n))
 				return err_set(err, ERR_USAGE,
-					       "parameter '%.*s' takes a time such as 2026-09-09T14:00:00Z",
-					       TEXT_ARG(name));
-			rc = sql_int(s, at, st.ns, err);
+					       "'%.*s' takes a time such as 2026-09-09T14:00:00Z, not '%.*s'",
+					       TEXT_ARG(name), TEXT_ARG(value));
+			rc = sql_int(s, at, n, err);
 		} else {
 			rc = sql_text(s, at, value, err);
 		}
@@ -221,8 +217,13 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 	}
 	int64_t count;
 	rc = rows_close(r, &count, err);
-	if (!rc && !count && !a->rows.json && !a->rows.jsonl && !a->rows.csv && info->empty.len)
-		printf("no rows: %.*s\n", TEXT_ARG(info->empty));
+	if (!rc && !count && !a->rows.json && !a->rows.jsonl && !a->rows.csv) {
+		/* what an empty answer means holds for the whole question only */
+		if (a->params.n)
+			puts("no rows match what was asked for");
+		else if (info->empty.len)
+			printf("no rows: %.*s\n", TEXT_ARG(info->empty));
+	}
 	if (ret_count)
 		*ret_count = count;
 	return rc;
@@ -247,4 +248,20 @@ int ask_query(struct case_file *c, const char *name, struct ask *a, const char *
 		rc = run_query(c, s, &info, a, table_columns, before_close, ret_count, err);
 	query_info_done(&info);
 	return rc;
+}
+
+int ask_known(struct case_file *c, const char *sql, const char *what, const char *value, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (!value)
+		return 0;
+	int rc = sql_prepare(&s, c, sql, err);
+	if (!rc)
+		rc = sql_text(s, 1, text_of(value), err);
+	if (!rc)
+		rc = sql_step(s, err);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	err_set(err, ERR_INPUT, "no %s '%s' in this case", what, value);
+	return err_where(err, "%s", case_path(c));
 }

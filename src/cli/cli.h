@@ -33,6 +33,9 @@ struct args {
 int args_parse(struct args *ret, int argc, char **argv, const struct option_spec *own, size_t n_own,
 	       const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err) MUST_CHECK;
 
+/* 2026-09-09T14:00:00Z, with or without zone (UTC), or a bare day. */
+bool args_time(struct text t, int64_t *ret_ns);
+
 /* --- rows.c: one way out for rows: table, JSON, JSON lines, CSV --- */
 enum rows_format { ROWS_TABLE, ROWS_JSON, ROWS_JSONL, ROWS_CSV };
 struct rows_options {
@@ -100,6 +103,8 @@ int ask_query(struct case_file *c, const char *name, struct ask *a, const char *
 	      struct err *err) MUST_CHECK;
 /* Adds a parameter of the verb's own (a named option); NULL value: nothing. */
 void ask_param(struct ask *a, const char *name, const char *value);
+/* A name that nobody has would read as "nothing found": ERR_INPUT unless the statement gives a row for it. NULL: no check. */
+int ask_known(struct case_file *c, const char *sql, const char *what, const char *value, struct err *err) MUST_CHECK;
 /* One integer out of a constant statement (0 when no row). */
 int ask_int(struct case_file *c, const char *sql, int64_t *ret, struct err *err) MUST_CHECK;
 

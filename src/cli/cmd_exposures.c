@@ -12,13 +12,24 @@ static int run(int argc, char **argv, struct err *err)
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, 1, err);
 	if (rc)
 		return rc;
+	static const char kinds[] = "stale,late_write,not_ready,uninitialised,shared";
+	struct text rest = text_of(kinds), one;
+	bool is_kind = !kind;
+	while (!is_kind && text_split(&rest, ',', &one))
+		is_kind = text_is(one, kind);
+	if (!is_kind) {
+		err_set(err, ERR_USAGE, "no kind '%s'", kind);
+		return err_hint(err, "there are: %s", kinds);
+	}
 	ask_param(&ask, "kind", kind);
 	ask_param(&ask, "worker", worker);
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (!rc)
+		rc = ask_known(c, "SELECT 1 FROM worker WHERE name = ?1", "worker", worker, err);
+	if (!rc)
 		rc = ask_query(c, "exposures", &ask,
-			       "worker,reader_request,owner_request,kind,pages,cross_tenant,delivered,first_read_at",
+			       "worker,kind,pages,reader_request,owner_request,cross_tenant,delivered,first_read_at",
 			       NULL, NULL, err);
 	if (rc)
 		return rc;

@@ -178,6 +178,10 @@ static int run(int argc, char **argv, struct err *err)
 		err_set(err, ERR_USAGE, "'info' gives tables or --json");
 		return err_hint(err, "for rows use 'pagetrail query CASE sources', workers, boots or clocks");
 	}
+	struct zone *zone = NULL; /* a wrong zone is said before anything is printed */
+	if (ask.rows.tz && (rc = zone_open(&zone, text_of(ask.rows.tz), err)))
+		return rc;
+	zone_close(zone);
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (rc)

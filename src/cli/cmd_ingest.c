@@ -200,6 +200,7 @@ static int run(int argc, char **argv, struct err *err)
 	o.jobs = (unsigned)jobs;
 	o.now_ns = system_now_ns();
 	system_catch_stop();
+	signal(SIGPIPE, SIG_IGN); /* a closed pager is no reason to stop in the middle of a transaction */
 
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	if (!o.plan) {

@@ -30,7 +30,8 @@ static int list_queries(const struct rows_options *o, struct err *err)
 					      {TEXT("columns"), CELL_TEXT},
 					      {TEXT("empty_means"), CELL_TEXT}};
 	struct rows *r = NULL;
-	int rc = rows_open(&r, o, NULL, TEXT("query --list"), columns, ARRAY_SIZE(columns), "name,question", err);
+	int rc =
+	    rows_open(&r, o, NULL, TEXT("query --list"), columns, ARRAY_SIZE(columns), "name,params,question", err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; !rc && i < n_queries; i++) {

@@ -27,6 +27,12 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	for (int i = 0; i < 11; i++)
 		n[i] = sql_get_int(s, i);
 	bool trigger_fell = sql_get_int(s, 11), build_fell = sql_get_int(s, 12);
+	int64_t incomplete, unrecognised;
+	rc = ask_int(c, "SELECT count(*) FROM source WHERE status IN ('reading','failed')", &incomplete, err);
+	if (!rc)
+		rc = ask_int(c, "SELECT count(*) FROM source WHERE status='unrecognised'", &unrecognised, err);
+	if (rc)
+		return rc;
 	something_found = n[1] + n[2] + n[3] + n[5] + n[6] > 0;
 	CLEANUP(buf_done) struct buf b = BUF_INIT(8 * KIB);
 	rc = buf_printf(&b, err,
@@ -34,12 +40,19 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 			",\"C4\":%" PRId64 ",\"C5\":%" PRId64 ",\"conflicts\":%" PRId64
 			",\"affected_over_pool\":%" PRId64 ",\"affected_boundary\":%" PRId64
 			",\"affected_cross_tenant\":%" PRId64 ",\"affected_same_tenant\":%" PRId64
-			",\"trigger_stands\":%s,\"build_stands\":%s}",
+			",\"trigger_stands\":%s,\"build_stands\":%s,\"sources_incomplete\":%" PRId64
+			",\"sources_unrecognised\":%" PRId64 "}",
 			n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10],
-			trigger_fell ? "false" : "true", build_fell ? "false" : "true");
+			trigger_fell ? "false" : "true", build_fell ? "false" : "true", incomplete, unrecognised);
 	if (rc)
 		return rc;
 	rows_extra(r, "totals", buf_text(&b));
+	if (incomplete)
+		rows_note(r,
+			  "NOTE: %" PRId64 " sources were not read to their end (see 'pagetrail gaps'): run 'pagetrail "
+					   "ingest' again, or read these "
+			  "numbers as incomplete.",
+			  incomplete);
 	if (trigger_fell || build_fell)
 		rows_note(r,
 			  "NOTE: a confirmed response contradicts the hypothesis (%s%s%s): that predicate excludes "
@@ -87,6 +100,8 @@ static int run(int argc, char **argv, struct err *err)
 	ask_param(&ask, "tenant", tenant);
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
+	if (!rc)
+		rc = ask_known(c, "SELECT 1 FROM tenant WHERE name = ?1", "tenant", tenant, err);
 	if (rc)
 		return rc;
 	if (exposed)

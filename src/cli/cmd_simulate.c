@@ -6,7 +6,7 @@
 
 static int run(int argc, char **argv, struct err *err)
 {
-	int64_t seed = 1, requests = 0;
+	int64_t seed = 1, requests = -1;
 	bool list = false;
 	struct rehearsal_options o = {.scenario = "incident"};
 	const struct option_spec options[] = {{"--scenario", OPTION_TEXT, &o.scenario},
@@ -28,7 +28,9 @@ static int run(int argc, char **argv, struct err *err)
 	}
 	o.dir = args.at[0];
 	o.seed = (uint64_t)seed;
-	o.requests = requests;
+	if (requests == 0)
+		return err_set(err, ERR_USAGE, "--requests takes at least 1");
+	o.requests = requests < 0 ? 0 : requests;
 	rc = rehearsal_write(&o, err);
 	if (rc)
 		return rc;

@@ -50,7 +50,7 @@ static int run(int argc, char **argv, struct err *err)
 	const char *verb = argv[1];
 	if (!strcmp(verb, "help") || !strcmp(verb, "--help") || !strcmp(verb, "-h"))
 		return help(argc > 2 ? argv[2] : NULL, err);
-	if (!strcmp(verb, "--version") || !strcmp(verb, "version")) {
+	if (!strcmp(verb, "--version") || !strcmp(verb, "-V") || !strcmp(verb, "version")) {
 		puts("pagetrail " PAGETRAIL_VERSION);
 		return EXIT_DONE;
 	}
@@ -71,7 +71,6 @@ int main(int argc, char **argv)
 		print_usage(stderr);
 		return EXIT_USAGE;
 	}
-	signal(SIGPIPE, SIG_IGN); /* a closed pager is a write error, not a death in the middle of a transaction */
 	struct err err = {0};
 	int code = run(argc, argv, &err);
 	if (code >= 0) {

@@ -247,7 +247,8 @@ int rows_text(struct rows *r, struct text v, struct err *err)
 int rows_int(struct rows *r, int64_t v, struct err *err)
 {
 	if (r->at < r->n && r->columns[r->at].type == CELL_BOOL)
-		return cell(r, v ? TEXT("true") : TEXT("false"), false, err);
+		return r->format == ROWS_TABLE ? cell(r, v ? TEXT("yes") : TEXT("no"), false, err)
+					       : cell(r, v ? TEXT("true") : TEXT("false"), false, err);
 	char tmp[32];
 	int n = snprintf(tmp, sizeof(tmp), "%" PRId64, v);
 	return cell(r, (struct text){tmp, (size_t)n}, false, err);
@@ -398,7 +399,7 @@ static void start_table(struct rows *r)
 			if (buf_printf(&names, NULL, "%s%.*s", i > fit ? "," : "",
 				       TEXT_ARG(r->columns[r->shown[i]].name)))
 				break;
-		rows_note(r, "(too narrow for: %.*s; use --columns, --json or a wider terminal)",
+		rows_note(r, "(too narrow for: %.*s; --json or a wider terminal shows them)",
 			  TEXT_ARG(buf_text(&names)));
 		r->n_shown = fit;
 	}
