@@ -100,6 +100,15 @@ with Box() as box:
     one_line_error(box.run("sql", "case.ptc", "ATTACH 'x' AS y", code=2))
     one_line_error(box.run("sql", "case.ptc", "SELECT 1; SELECT 2", code=2))
     one_line_error(box.run("scope", "case.ptc", "--class", "C9", code=2))
+    # a mistyped name must not read as "nothing found"
+    expect("nobody" in one_line_error(box.run("scope", "case.ptc", "--tenant", "nobody", code=3)), "an unknown tenant to be named")
+    one_line_error(box.run("exposures", "case.ptc", "--worker", "nowhere", code=3))
+    one_line_error(box.run("exposures", "case.ptc", "--kind", "nonsense", code=2))
+    empty = box.run("scope", "case.ptc", "--since", "2099-01-01", code=(0, 1)).stdout.decode()
+    expect("excluded" not in empty and "no rows match" in empty, "an empty window to exclude nobody")
+    for args in (("scope",), ("scope", "a", "b"), ("scope", "case.ptc", "--limit"), ("scope", "case.ptc", "--limit", "1", "--limit", "2")):
+        message = one_line_error(box.run(*args, code=2))
+        expect("scope" in message or "--limit" in message, f"{args}: the verb or option to be named: {message}")
     one_line_error(box.run("query", "case.ptc", "no_such_query", code=2))
     one_line_error(box.run("query", "case.ptc", "scope", "--param", "nonsense=1", code=2))
     expect(box.json("sql", "case.ptc", "SELECT count(*) AS n FROM page_events")["rows"][0]["n"] > 0, "events through SQL")
