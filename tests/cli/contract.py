@@ -74,6 +74,20 @@ with Box() as box:
     one_line_error(box.run("show", "case.ptc", "S999@0+1", code=3))
     one_line_error(box.run("show", "case.ptc", "nonsense", code=2))
 
+    # grep finds what is in the files, line for line, whatever chunk it lies in
+    for regex in ("finished processing", "^.*input_len=1, .*type=prefill", "no such text anywhere"):
+        hits = box.json("grep", "case.ptc", regex)["rows"]
+        want = 0
+        for folder, _, names in os.walk(box.path("r/logs")):
+            for name in names:
+                data = open(os.path.join(folder, name), "rb").read().decode()
+                want += sum(1 for line in data.split("\n") if re.search(regex, line))
+        expect(len(hits) == want, f"{regex}: {want} records, got {len(hits)}")
+        for hit in hits[:3] + hits[-3:]:
+            expect(box.run("show", "case.ptc", hit["ref"]).stdout.decode() == hit["text"], "the reference to show the record")
+    one_line_error(box.run("grep", "case.ptc", "(", code=2))
+    one_line_error(box.run("grep", "case.ptc", "x", "--source", "999", code=3))
+
     # any alias finds the request; a prefix of six too; less does not
     row = next(r for r in scope["rows"] if r["aliases"])
     for alias in row["aliases"]:
