@@ -45,94 +45,55 @@ static bool is_number_or_date(struct text t)
 	return digits && !(dots == 3 && !others);
 }
 
+/* "rank3", "tp_0", "info-2", "requests-1": which one of many files of this kind, not whose. */
+static bool is_numbered_kind(struct text t)
+{
+	static const char *const kinds[] = {"rank",     "node_rank", "tp",     "dp",      "pp",     "ep",
+					    "attn_tp",  "part",      "chunk",  "log",     "info",   "server_info",
+					    "snapshot", "stdout",    "stderr", "metrics", "trace",  "requests",
+					    "request",  "access",    "error",  "events",  "output", "get_server_info"};
+	size_t n = t.len;
+	while (n && is_digit(t.ptr[n - 1]))
+		n--;
+	if (n == t.len || !n)
+		return false;
+	struct text word = text_sub(t, 0, strchr("-_", t.ptr[n - 1]) ? n - 1 : n);
+	size_t last = text_rfind_char(word, '_'); /* "dp0_tp3" */
+	return one_of(word, kinds, ARRAY_SIZE(kinds)) ||
+	       (last != SIZE_MAX && last > 2 && word.len - last == 3 && is_digit(t.ptr[last - 1]) &&
+		is_numbered_kind(text_sub(t, 0, last)) && one_of(text_from(word, last + 1), kinds, ARRAY_SIZE(kinds)));
+}
+
 bool worker_is_generic(struct text t)
 {
+	/* clang-format off */
 	static const char *const words[] = {
-	    "logs",
-	    "log",
-	    "engine",
-	    "engines",
-	    "server",
-	    "servers",
-	    "stdout",
-	    "stderr",
-	    "output",
-	    "outputs",
-	    "out",
-	    "err",
-	    "error",
-	    "errors",
-	    "console",
-	    "app",
-	    "application",
-	    "service",
-	    "main",
-	    "current",
-	    "previous",
-	    "latest",
-	    "run",
-	    "runs",
-	    "var",
-	    "tmp",
-	    "data",
-	    "home",
-	    "root",
-	    "mnt",
-	    "opt",
-	    "srv",
-	    "incident",
-	    "incidents",
-	    "case",
-	    "cases",
-	    "evidence",
-	    "dump",
-	    "dumps",
-	    "export",
-	    "exports",
-	    "raw",
-	    "archive",
-	    "archives",
-	    "backup",
-	    "old",
-	    "new",
-	    "files",
-	    "container",
-	    "containers",
-	    "pods",
-	    "pod",
-	    "sglang",
-	    "vllm",
-	    "page",
-	    "pages",
-	    "pagelog",
-	    "page-log",
-	    "page_log",
-	    "requests",
-	    "request",
-	    "access",
-	    "events",
-	    "trace",
-	    "traces",
-	    "metrics",
-	    "snapshot",
-	    "snapshots",
-	    "info",
-	    "server_info",
-	    "server-info",
-	    "get_server_info",
-	    "serverinfo",
-	    "kv",
-	    "allocator",
-	    "all",
-	    "misc",
-	    "journal",
-	    "syslog",
-	    "messages",
-	    ".",
-	    "..",
-	    "",
+	    "logs", "log", "engine", "engines", "server", "servers", "stdout", "stderr", "output", "outputs",
+	    "out", "err", "error", "errors", "console", "app", "application", "service", "main", "current",
+	    "previous", "latest", "run", "runs", "var", "tmp", "data", "home", "root", "mnt", "opt", "srv",
+	    "incident", "incidents", "case", "cases", "evidence", "dump", "dumps", "export", "exports", "raw",
+	    "archive", "archives", "backup", "old", "new", "files", "container", "containers", "pods", "pod",
+	    "sglang", "vllm", "page", "pages", "pagelog", "page-log", "page_log", "requests", "request",
+	    "access", "events", "trace", "traces", "metrics", "snapshot", "snapshots", "info", "server_info",
+	    "server-info", "get_server_info", "serverinfo", "kv", "allocator", "all", "misc", "journal",
+	    "syslog", "messages", "sglang-request-metrics", "sglang_request_metrics", "request-metrics",
+	    "request_metrics", "sglang-metrics", "sglang_metrics", "sglang-router", "sglang_router",
+	    "sgl-router", "sgl_router", "sgl-model-gateway", "sgl_model_gateway", "smg", "sglang-engine",
+	    "sglang_engine", "sglang-server", "sglang_server", "vllm-server", "launch", "launch_server",
+	    "serve", "api", "api-server", "api_server", "http", "nohup", "screen", "terminal", "startup",
+	    "boot", "debug", "warn", "warning", "warnings", "fatal", "combined", "full", "audit", "worker",
+	    "workers", "rank", "ranks", "replica", "replicas", "instance",
+	    "instances", "download", "downloads", "upload", "uploads", "input",
+	    "inputs", "local", "usr", "default", "core", "json", "namespaces", "today", "yesterday",
+	    "kv_pages", "kv-pages", "page_events", "page-events", "pagetrail", "alloc", "request-log",
+	    "request_log", "request-logs", "request_logs", "requests-log", "access-log", "access_log",
+	    "access_logs", "access-logs", "error-log", "error_log", "server-log", "server_log", "server_args",
+	    "server-args", "model_info", "get_model_info", "pip-freeze", "pip_freeze", "inference",
+	    "inference-server", "inference_server", "model", "models", "model-server", "llm", "llm-server",
+	    ".", "..", "",
 	};
-	return one_of(t, words, ARRAY_SIZE(words)) || is_number_or_date(t);
+	/* clang-format on */
+	return one_of(t, words, ARRAY_SIZE(words)) || is_number_or_date(t) || is_numbered_kind(t);
 }
 
 /* Behind a dot at the end of a name, these say how it is packed or turned over, not whose it is. */
@@ -174,11 +135,28 @@ static size_t date_length(struct text t)
 	return 0;
 }
 
+/* "20260914-decode-0", "2026-09-14T03_decode-0": the date in front. */
+static size_t date_in_front(struct text t)
+{
+	size_t n = 0, digits = 0, end = 0;
+	if (!text_starts(t, "20") && !text_starts(t, "19"))
+		return 0;
+	for (; n < t.len && (is_digit(t.ptr[n]) || strchr("-_:TZ", t.ptr[n])) && digits <= 14; n++) {
+		digits += is_digit(t.ptr[n]);
+		if (digits >= 8 && strchr("-_", t.ptr[n]) && n + 1 < t.len && !is_digit(t.ptr[n + 1]))
+			end = n + 1;
+	}
+	return end;
+}
+
 static struct text cut_words(struct text t)
 {
-	static const char *const streams[] = {"stdout",  "stderr", "log",         "logs",        "output",   "console",
-					      "pagelog", "pages",  "server_info", "server-info", "requests", "access"};
-	for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
+	static const char *const streams[] = {"stdout",          "stderr",   "log",      "logs",    "output",
+					      "console",         "pagelog",  "page-log", "pages",   "server_info",
+					      "server-info",     "requests", "access",   "server",  "request-metrics",
+					      "request_metrics", "engine",   "metrics",  "info",    "error",
+					      "errors",          "events",   "trace",    "snapshot"};
+	for (size_t i = 0; i < ARRAY_SIZE(streams) && !worker_is_generic(t); i++) {
 		size_t n = strlen(streams[i]);
 		if (t.len > n + 1 && text_ends(t, streams[i]) && strchr("-_", t.ptr[t.len - n - 1])) {
 			struct text rest = text_sub(t, 0, t.len - n - 1);
@@ -201,6 +179,7 @@ static struct text stem_of(struct text name)
 		size_t date = date_length(t);
 		if (date < t.len)
 			t.len -= date;
+		t = text_from(t, date_in_front(t));
 		t = cut_words(t);
 	}
 	return t;
@@ -252,21 +231,38 @@ static bool is_hex(struct text t, size_t len, const char *also)
 	return true;
 }
 
+/* NAMESPACE_POD_UID; the UID of a static pod is a hash without dashes. */
+static struct text pod_of_folder(struct text t)
+{
+	size_t last = text_rfind_char(t, '_'), first = text_find_char(t, '_', 0);
+	if (last == SIZE_MAX || first >= last)
+		return TEXT("");
+	struct text uid = text_from(t, last + 1);
+	return is_hex(uid, 36, "-") || is_hex(uid, 32, "") ? text_sub(t, first + 1, last - first - 1) : TEXT("");
+}
+
 struct text worker_of_pod(const char *path)
 {
 	struct text rest = text_of(path), file = last_part(&rest);
 	(void)last_part(&rest); /* the container's folder */
-	struct text pod = last_part(&rest);
-	size_t last = text_rfind_char(pod, '_');
-	size_t first = text_find_char(pod, '_', 0);
-	if (last != SIZE_MAX && first < last && is_hex(text_from(pod, last + 1), 36, "-"))
-		return text_sub(pod, first + 1, last - first - 1);
+	struct text pod = pod_of_folder(last_part(&rest));
+	if (pod.len)
+		return pod;
 	/* POD_NAMESPACE_CONTAINER-ID.log */
 	size_t id = text_rfind_char(file, '-');
 	if (id != SIZE_MAX && text_ends(file, ".log") && is_hex(text_sub(file, id + 1, file.len - id - 5), 64, "")) {
-		first = text_find_char(file, '_', 0);
+		size_t first = text_find_char(file, '_', 0);
 		if (first != SIZE_MAX && first > 0)
 			return text_sub(file, 0, first);
+	}
+	/* ".../pods/NAMESPACE_POD_UID/..." of another depth, or below an archive's name */
+	for (rest = text_of(path); rest.len;) {
+		struct text part = last_part(&rest), before = rest;
+		size_t member = text_rfind_char(part, '!');
+		pod = pod_of_folder(member == SIZE_MAX ? part : text_from(part, member + 1));
+		struct text folder = last_part(&before);
+		if (pod.len && (text_is(folder, "pods") || text_ends(folder, "!pods")))
+			return pod;
 	}
 	return TEXT("");
 }

@@ -83,6 +83,27 @@ static void test_worker_names(void **state)
 	    {"/data/10.0.3.7.log", "10.0.3.7"},
 	    {"/tmp/logs/0.log", "logs"},
 	    {"engine.log", "engine"},
+	    {"prefill-0/sglang-request-metrics-20260910_00.log", "prefill-0"},
+	    {"prefill-0/metrics.log", "prefill-0"},
+	    {"prefill-0/gpu-node-7_0.log", "gpu-node-7_0"},
+	    {"router-a/smg.2026-09-10", "router-a"},
+	    {"router-a/smg.2026-09-10-03.log", "router-a"},
+	    {"router-a/sgl-model-gateway.2026-09-10.log", "router-a"},
+	    {"router-a/sgl-router.log", "router-a"},
+	    {"edge-1/access.log.1", "edge-1"},
+	    {"edge-1/error.log", "edge-1"},
+	    {"prefill-0/main/0.log", "prefill-0"},
+	    {"prefill-0/app/current", "prefill-0"},
+	    {"prefill-0/request_metrics.jsonl", "prefill-0"},
+	    {"prefill-0/get_server_info.json", "prefill-0"},
+	    {"prefill-0/info-2.json", "prefill-0"},
+	    {"prefill-0/server_info_2026-09-09.json", "prefill-0"},
+	    {"prefill-0/rank3.log", "prefill-0"},
+	    {"prefill-0/dp0_tp3.log", "prefill-0"},
+	    {"prefill-0/nohup.out", "prefill-0"},
+	    {"logs/20260914-decode-0.log", "decode-0"},
+	    {"logs/decode-0-server.log", "decode-0"},
+	    {"logs/smg.2026-09-10", "smg"},
 	    {"-", "-"},
 	};
 	struct arena a;
@@ -97,6 +118,14 @@ static void test_worker_names(void **state)
 			    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.log");
 	assert_true(text_is(pod, "decode-1"));
 	assert_int_equal(worker_of_pod("/x/a_b.log").len, 0);
+	pod = worker_of_pod("/var/log/pods/kube-system_router-node-1_0123456789abcdef0123456789abcdef/main/0.log");
+	assert_true(text_is(pod, "router-node-1"));
+	pod = worker_of_pod(
+	    "node.tar!var/log/pods/ml_decode-1_0b2a1c5e-1111-2222-3333-444455556666/sglang/0.log.20260910-"
+	    "031500.gz");
+	assert_true(text_is(pod, "decode-1"));
+	pod = worker_of_pod("dump/pods/ml_decode-1_0b2a1c5e-1111-2222-3333-444455556666/0.log");
+	assert_true(text_is(pod, "decode-1"));
 	arena_done(&a);
 }
 
