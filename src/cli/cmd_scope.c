@@ -50,7 +50,7 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	if (incomplete)
 		rows_note(r,
 			  "NOTE: %" PRId64 " sources were not read to their end (see 'pagetrail gaps'): run 'pagetrail "
-					   "ingest' again, or read these "
+			  "ingest' again, or read these "
 			  "numbers as incomplete.",
 			  incomplete);
 	if (trigger_fell || build_fell)

@@ -127,7 +127,8 @@ static UNUSED void build_event(const struct pending *p, struct event *e, char *t
 		} else if (info->columns[col].type == COLUMN_PAGES) { /* 0+120,500+8 */
 			static struct page_run page_runs[16];
 			uint32_t n = 0;
-			for (char *s = value; s && n < ARRAY_SIZE(page_runs); s = strchr(s, ','), s += s ? 1 : 0)
+			for (char *s = value; s && n < ARRAY_SIZE(page_runs);
+			     s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
 				if (sscanf(s, "%u+%u", &page_runs[n].first, &page_runs[n].count) == 2)
 					n++;
 			event_runs(e, page_runs, n);
