@@ -58,7 +58,8 @@ static int load_workers(struct run *r, struct err *err)
 		struct text role = sql_get_text(s, 2);
 		w->role = text_is(role, "decode")    ? LINEAGE_DECODE
 			  : text_is(role, "prefill") ? LINEAGE_PREFILL
-						     : LINEAGE_UNIFIED;
+			  : text_is(role, "unified") ? LINEAGE_UNIFIED
+						     : LINEAGE_UNKNOWN;
 	}
 	return rc;
 }
@@ -262,16 +263,18 @@ int run_record(struct run *r, struct source *src, const struct event_batch *b, u
 }
 
 /* In a log without reads a decode step is a write of a decode worker; elsewhere a write of one token, or, when the
- * record does not say, a later write into one page. A prefill worker has none. */
-static bool decode_write(const struct lineage_worker *w, const struct record *rec)
+ * record does not say, a later write into one page. A prefill worker has none; where nobody logged the role, any other
+ * write may be one. */
+static enum step decode_write(const struct lineage_worker *w, const struct record *rec)
 {
 	if (rec->op != OP_WRITE || !w->implied || w->role == LINEAGE_PREFILL)
-		return false;
+		return STEP_NO;
 	if (w->role == LINEAGE_DECODE)
-		return true;
-	if (rec->has_tokens)
-		return rec->tokens == 1;
-	return rec->n_runs == 1 && rec->runs[0].count == 1 && map_find(&w->order->wrote, rec->rid);
+		return STEP_YES;
+	bool step = rec->has_tokens
+			? rec->tokens == 1
+			: rec->n_runs == 1 && rec->runs[0].count == 1 && map_find(&w->order->wrote, rec->rid);
+	return step ? STEP_YES : w->role == LINEAGE_UNKNOWN ? STEP_UNTOLD : STEP_NO;
 }
 
 static int touch(struct run *r, const struct record *rec, struct err *err)
@@ -309,6 +312,7 @@ static int sweep_record(struct run *r, struct lineage_worker *w, const struct re
 			      .pool = rec->pool,
 			      .runs = rec->runs,
 			      .n_runs = rec->n_runs,
+			      .tokens = rec->has_tokens ? rec->tokens : 0,
 			      .page_size = rec->page_size,
 			      .pool_pages = rec->pool_pages,
 			      .at = {rec->ns, rec->source, rec->off, rec->len, 0}};
@@ -330,7 +334,7 @@ static int sweep_record(struct run *r, struct lineage_worker *w, const struct re
 	if (rc == 0 && op.op == OP_RECV && rec->room)
 		rc = actors_sender(r->l->actors, key, rec->room, rec->ns, op.actor, &op.content, err);
 	op.decode_write = decode_write(w, rec);
-	if (rc == 0 && rec->op == OP_WRITE && w->implied && w->role == LINEAGE_UNIFIED)
+	if (rc == 0 && rec->op == OP_WRITE && w->implied && w->role != LINEAGE_DECODE)
 		rc = map_put(&w->order->wrote, rec->rid, 1, err);
 	if (rc == 0 && w->focus && op.actor == w->focus)
 		rc = touch(r, rec, err);

@@ -46,14 +46,19 @@ struct mark { /* one record */
 	uint32_t no; /* order within the sweep, from 1 */
 };
 
+/* In a log without reads a decode step reads all that its actor holds. UNTOLD: the record alone does not say whether the
+ * write is one; what the actor did before may, and else it is a read that may have been. */
+enum step { STEP_NO, STEP_YES, STEP_UNTOLD };
+
 struct sweep_op {
 	enum page_op op;
-	bool decode_write; /* this write is a decode step: in a log without reads it reads all that the actor holds */
-	uint32_t pool;     /* number within the worker */
-	uint32_t actor;    /* 0: no rid */
-	uint32_t content;  /* write, recv: whose content arrives */
+	enum step decode_write;
+	uint32_t pool;    /* number within the worker */
+	uint32_t actor;   /* 0: no rid */
+	uint32_t content; /* write, recv: whose content arrives */
 	uint32_t n_runs;
 	const struct page_run *runs;
+	int64_t tokens;                /* recv: how many; 0: not said */
 	int64_t page_size, pool_pages; /* boot; 0: not said */
 	struct mark at;                /* no is set by the sweep */
 };
@@ -76,6 +81,14 @@ struct cover { /* what the log saw of one actor on this worker */
 	bool broken;     /* a hold that is not covered from alloc to free, or a read of unknown content */
 	bool blind;      /* it may have read content that no record shows: of others than the edges say */
 	bool open;
+	bool untold;     /* a write that may have been a decode step stood over content of others */
+	bool read;       /* a read of its last time here was logged */
+	bool idle;       /* it gave back pages that it had neither read nor, after its first read, written */
+	bool unread;     /* it gave back pages that it had not read: of `held` pages `shown` were read or shared */
+	bool got_untold; /* recv records that do not say how many tokens came */
+	uint64_t held, shown;
+	int64_t page_size;              /* of these pages; 0: not said */
+	uint64_t got_pages, got_tokens; /* what arrived by recv */
 };
 
 struct sweep; /* one worker */
@@ -134,7 +147,7 @@ int actors_sender(struct actors *a, int64_t worker, uint32_t room, int64_t ns, u
 		  struct err *err) MUST_CHECK;
 
 /* --- lineage: all page logs of a case --- */
-enum lineage_role { LINEAGE_UNIFIED, LINEAGE_PREFILL, LINEAGE_DECODE };
+enum lineage_role { LINEAGE_UNKNOWN, LINEAGE_UNIFIED, LINEAGE_PREFILL, LINEAGE_DECODE };
 
 struct lineage_worker {
 	int64_t id; /* worker row; 0: the table does not know it */

@@ -61,6 +61,8 @@ int pages_grow(struct page_pool *p, uint32_t end, struct err *err)
 		rc = grow_pages(&p->alloc, p->n, n, err);
 	if (rc == 0)
 		rc = grow_pages(&p->content, p->n, n, err);
+	if (rc == 0)
+		rc = grow_pages(&p->seen, p->n, n, err);
 	if (rc == 0 && p->pend)
 		rc = grow_pages(&p->pend, p->n, n, err);
 	if (rc == 0 && p->attached)
@@ -75,9 +77,10 @@ void pages_drop(struct page_pool *p)
 	free(p->owner);
 	free(p->alloc);
 	free(p->content);
+	free(p->seen);
 	free(p->pend);
 	free(p->attached);
-	p->owner = p->alloc = p->content = p->pend = p->attached = NULL;
+	p->owner = p->alloc = p->content = p->seen = p->pend = p->attached = NULL;
 	p->n = 0;
 }
 
@@ -154,6 +157,7 @@ void hold_drop(struct page_pool *p, struct hold *h)
 			p->attached[h->shares[i].first + j]--;
 	map_remove(&p->holds, h->actor);
 	free(h->shares);
+	free(h->taken);
 	runset_done(&h->todo);
 	*h = (struct hold){.first_no = p->free_hold};
 	p->free_hold = (uint32_t)(h - p->hold);
@@ -222,5 +226,60 @@ int share_add(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end,
 	h->n_shares++;
 	for (uint32_t page = first; page < end; page++)
 		p->attached[page]++;
+	return 0;
+}
+
+/* ---- taken ---- */
+static uint32_t taken_at(const struct hold *h, uint32_t page)
+{
+	uint32_t lo = 0, hi = h->n_taken;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (h->taken[mid].first + h->taken[mid].count <= page)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct mark *taken_find(const struct hold *h, uint32_t page, uint32_t *stop)
+{
+	uint32_t i = taken_at(h, page);
+	if (i == h->n_taken)
+		return NULL;
+	const struct taken *t = &h->taken[i];
+	*stop = MIN(*stop, t->first <= page ? t->first + t->count : t->first);
+	return t->first <= page ? &t->at : NULL;
+}
+
+/* The newer one wins where pages were taken before. */
+int taken_add(struct hold *h, uint32_t first, uint32_t end, struct mark at, struct err *err)
+{
+	int rc =
+	    grow32((void **)&h->taken, &h->cap_taken, h->n_taken + 1, sizeof(*h->taken), err); /* two more at most */
+	if (rc < 0)
+		return rc;
+	uint32_t i = taken_at(h, first);
+	struct taken *t = h->taken;
+	if (i < h->n_taken && t[i].first < first) {
+		struct taken old = t[i];
+		t[i++].count = first - old.first;
+		if (old.first + old.count > end) { /* leaves two */
+			memmove(&t[i + 1], &t[i], (h->n_taken - i) * sizeof(*t));
+			t[i] = (struct taken){end, old.first + old.count - end, old.at};
+			h->n_taken++;
+		}
+	}
+	uint32_t j = i;
+	while (j < h->n_taken && t[j].first + t[j].count <= end)
+		j++;
+	if (j < h->n_taken && t[j].first < end) {
+		t[j].count -= end - t[j].first;
+		t[j].first = end;
+	}
+	memmove(&t[i + 1], &t[j], (h->n_taken - j) * sizeof(*t));
+	t[i] = (struct taken){first, end - first, at};
+	h->n_taken = h->n_taken - (j - i) + 1;
 	return 0;
 }

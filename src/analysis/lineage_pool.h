@@ -19,12 +19,29 @@ struct share {
 	uint32_t first, count, no;
 };
 
+struct taken { /* pages of a hold that others took since */
+	uint32_t first, count;
+	struct mark at; /* the holder's own alloc of them */
+};
+
+/* What is known of an owner and a page of its own. */
+enum { SEEN_NOT, SEEN_READ, SEEN_WRITTEN /* not read, but written after the owner's first read */ };
+
 struct hold { /* what one actor has in one pool, from its alloc until it gave all back */
 	uint32_t actor, first_no;
 	uint64_t owned;
 	bool clean;
 	struct share *shares; /* sorted, apart */
 	uint32_t n_shares, cap_shares;
+	struct taken *taken; /* sorted, apart */
+	uint32_t n_taken, cap_taken;
+	uint32_t first_page; /* of its first alloc, + 1 */
+	bool got;            /* content of its own arrived by recv */
+	bool reads;          /* it has read */
+	bool idle;           /* as in struct cover, of what it gave back so far */
+	uint64_t unread;     /* pages that it owns and has not read; as the pool counts pages */
+	uint64_t held, shown, passed,
+	    shared;         /* pages: owned ever, of these read, given back unread; attached at most */
 	struct runset todo; /* log without reads: what the next decode step will look at */
 };
 
@@ -36,7 +53,7 @@ struct pend { /* one page that was read before its reader filled it: stale, or n
 
 struct page_pool {
 	uint32_t n, top; /* allocated, touched */
-	uint32_t *owner, *alloc, *content;
+	uint32_t *owner, *alloc, *content, *seen;
 	uint32_t *pend;     /* NULL until a page is pending; index + 1 */
 	uint32_t *attached; /* NULL until a page is shared */
 	struct slot *slots;
@@ -88,6 +105,23 @@ uint32_t share_at(const struct hold *h, uint32_t page);
 int share_cut(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end, struct err *err) MUST_CHECK;
 int share_add(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end, uint32_t no,
 	      struct err *err) MUST_CHECK;
+/* Pages of a hold whose alloc is no longer the page's last one: what the holder's own was. */
+int taken_add(struct hold *h, uint32_t first, uint32_t end, struct mark at, struct err *err) MUST_CHECK;
+/* NULL: not taken. *stop is lowered to where the answer may change. */
+const struct mark *taken_find(const struct hold *h, uint32_t page, uint32_t *stop);
+
+/* --- lineage_seen.c: what a log shows of the reading of each request --- */
+uint64_t pages_in(const struct sweep *s, uint32_t first, uint32_t end); /* stretches are worth their pages */
+void seen_taken(struct page_pool *p, struct hold *h, uint32_t page);    /* it no longer owns the page; h may be NULL */
+void seen_owned(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t page);
+void seen_given_back(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t page);
+void seen_read(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t actor, uint32_t first, uint32_t end);
+void seen_written(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
+void seen_got(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
+void seen_tokens(struct sweep *s, const struct sweep_op *op);
+void seen_shared(const struct sweep *s, struct hold *h);
+void seen_life(struct cover *c); /* a new time begins */
+void seen_end(struct cover *c, const struct page_pool *p, const struct hold *h);
 
 /* --- lineage_read.c --- */
 int cover_get(struct sweep *s, uint32_t actor, struct cover **ret, struct err *err) MUST_CHECK;

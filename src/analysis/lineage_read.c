@@ -170,16 +170,16 @@ int pend_settle(struct sweep *s, uint32_t pool, uint32_t reader, uint32_t first,
 
 /* ---- reading ---- */
 
-/* Pages [first, end) have one content, one alloc, and the reader's share number (0: not attached). */
+/* Pages [first, end) have one content, one alloc, the reader's share number (0: not attached), and its own alloc of them
+ * (NULL: none is known). */
 static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t first, uint32_t end,
-		       uint32_t share_no, struct err *err)
+		       uint32_t share_no, const struct mark *own, struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
 	const struct slot *c = &p->slots[p->content[first]], *a = &p->slots[p->alloc[first]];
-	bool own_alloc = p->alloc[first] && a->actor == op->actor;
 	struct verdict_of v = {.reader = op->actor, .read = op->at};
-	if (own_alloc)
-		v.alloc = a->at;
+	if (own)
+		v.alloc = *own;
 	uint32_t written = 0;
 	if (p->content[first] >= SLOTS_FIXED) {
 		v.owner = c->actor;
@@ -193,19 +193,19 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 	}
 	if (s->focus && op->actor != s->focus &&
 	    v.owner == s->focus) /* of others only what they did with its pages shows */
-		s->unsure |= !own_alloc && !share_no;
+		s->unsure |= !own && !share_no;
 	if (s->focus && !p->known && !p->alloc[first] && (op->actor == s->focus || v.owner == s->focus))
 		s->unsure = true;
 	if (p->hole_no > written) /* a lost record may have put another content there since */
 		cover_blind(s, op->actor);
-	v.certain = p->hole_no <= MAX(written, own_alloc ? a->at.no : 0);
+	v.certain = p->hole_no <= MAX(written, own ? own->no : 0);
 	if (v.owner && share_no) {
 		bool legit = written < share_no || (p->alloc[first] && a->actor == v.owner && a->at.no < share_no);
 		v.kind = legit ? EDGE_SHARED : EDGE_LATE_WRITE;
 		v.certain |= legit;
 		return edge_add(s, op->pool, &v, first, end, err);
 	}
-	uint32_t base = own_alloc ? a->at.no : h ? h->first_no : 0;
+	uint32_t base = own ? own->no : h ? h->first_no : 0;
 	if (!base) {
 		uint32_t *i = map_find(&s->cover_of, op->actor);
 		base = i ? s->covers[*i].first_no : 0;
@@ -217,18 +217,24 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 	return pend_add(s, op->pool, &v, first, end, err);
 }
 
-static int read_shared(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t first, uint32_t end,
-		       struct err *err)
+/* The same, cut where the reader's shares and its own allocs begin and end. */
+static int read_apart(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t first, uint32_t end,
+		      struct err *err)
 {
+	struct page_pool *p = &s->pools[op->pool];
 	while (first < end) {
-		uint32_t i = share_at(h, first), stop = end, no = 0;
-		if (i < h->n_shares && h->shares[i].first <= first) {
+		uint32_t stop = end, no = 0, i = h ? share_at(h, first) : 0;
+		if (h && i < h->n_shares && h->shares[i].first <= first) {
 			stop = MIN(end, h->shares[i].first + h->shares[i].count);
 			no = h->shares[i].no;
-		} else if (i < h->n_shares) {
+		} else if (h && i < h->n_shares) {
 			stop = MIN(end, h->shares[i].first);
 		}
-		int rc = read_judged(s, op, h, first, stop, no, err);
+		const struct slot *a = &p->slots[p->alloc[first]];
+		const struct mark *own = p->alloc[first] && a->actor == op->actor ? &a->at : NULL;
+		if (!own && h && h->n_taken)
+			own = taken_find(h, first, &stop);
+		int rc = read_judged(s, op, h, first, stop, no, own, err);
 		if (rc < 0)
 			return rc;
 		first = stop;
@@ -241,6 +247,7 @@ int read_pages(struct sweep *s, const struct sweep_op *op, uint32_t first, uint3
 	struct page_pool *p = &s->pools[op->pool];
 	const uint32_t *content = p->content, *alloc = p->alloc;
 	struct hold *h = hold_find(p, op->actor);
+	seen_read(s, p, h, op->actor, first, end);
 	while (first < end) {
 		uint32_t c = content[first], a = alloc[first], stop = first + 1;
 		if (c >= SLOTS_FIXED && p->slots[c].actor == op->actor) { /* its own: the alloc does not matter */
@@ -251,8 +258,7 @@ int read_pages(struct sweep *s, const struct sweep_op *op, uint32_t first, uint3
 		}
 		while (stop < end && content[stop] == c && alloc[stop] == a)
 			stop++;
-		int rc = h && h->n_shares ? read_shared(s, op, h, first, stop, err)
-					  : read_judged(s, op, h, first, stop, 0, err);
+		int rc = read_apart(s, op, h, first, stop, err);
 		if (rc < 0)
 			return rc;
 		first = stop;

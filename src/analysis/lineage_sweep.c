@@ -37,6 +37,22 @@ static int tell_holders(struct sweep *s, uint32_t pool, uint32_t actor, uint32_t
 	return 0;
 }
 
+/* Whoever still holds something keeps in mind when it took these pages. */
+static int keep_allocs(struct page_pool *p, uint32_t actor, uint32_t first, uint32_t end, struct err *err)
+{
+	int rc = 0;
+	for (uint32_t stop; rc == 0 && first < end; first = stop) {
+		uint32_t slot = p->alloc[first];
+		for (stop = first + 1; stop < end && p->alloc[stop] == slot; stop++)
+			;
+		const struct slot *a = &p->slots[slot];
+		struct hold *h = slot && a->actor != actor ? hold_find(p, a->actor) : NULL;
+		if (h && a->at.no >= h->first_no)
+			rc = taken_add(h, first, stop, a->at, err);
+	}
+	return rc;
+}
+
 static int alloc_pages(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, uint32_t first,
 		       uint32_t end, struct err *err)
 {
@@ -50,24 +66,33 @@ static int alloc_pages(struct sweep *s, const struct sweep_op *op, struct hold *
 			struct hold *other = hold_find(p, old);
 			if (other && other->owned > 0)
 				other->owned--;
+			seen_taken(p, other, page);
 		}
 		p->owner[page] = op->actor;
 		h->owned++;
+		seen_owned(s, p, h, page);
 	}
+	int rc = keep_allocs(p, op->actor, first, end, err);
+	if (rc < 0)
+		return rc;
 	slot_set(p, p->alloc, first, end, slot);
 	if (s->implied && p->attached) {
-		int rc = tell_holders(s, op->pool, op->actor, first, end, err);
+		rc = tell_holders(s, op->pool, op->actor, first, end, err);
 		if (rc < 0)
 			return rc;
 	}
 	return s->implied ? runset_add(&h->todo, first, end - first, err) : 0;
 }
 
-static int write_pages(struct sweep *s, const struct sweep_op *op, uint32_t slot, uint32_t first, uint32_t end,
-		       struct err *err)
+static int write_pages(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, uint32_t first,
+		       uint32_t end, struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
 	int rc = 0;
+	if (op->op == OP_RECV)
+		seen_got(s, p, h, first, end);
+	else if (op->op == OP_WRITE)
+		seen_written(p, h, first, end);
 	if (op->op != OP_ZERO && op->content && p->live_pends)
 		rc = pend_settle(s, op->pool, op->content, first, end, true, err);
 	if (rc == 0 && s->implied)
@@ -90,6 +115,8 @@ static int free_pages(struct sweep *s, const struct sweep_op *op, struct hold *h
 		struct hold *holder = old == op->actor ? h : hold_find(p, old);
 		if (holder && holder->owned > 0)
 			holder->owned--;
+		if (holder)
+			seen_given_back(s, p, holder, page);
 		p->owner[page] = 0;
 	}
 	return MIN(rc, 0);
@@ -143,6 +170,7 @@ static int pool_clear(struct sweep *s, uint32_t pool, bool known, struct err *er
 		memset(p->owner, 0, p->top * sizeof(*p->owner));
 		memset(p->alloc, 0, p->top * sizeof(*p->alloc));
 		memset(p->content, 0, p->top * sizeof(*p->content));
+		memset(p->seen, 0, p->top * sizeof(*p->seen));
 	}
 	p->n_slots = SLOTS_FIXED;
 	p->free_slot = 0;
@@ -189,6 +217,8 @@ static int begin_op(struct sweep *s, const struct sweep_op *op, struct hold **h,
 		if (rc == 0)
 			rc = cover_get(s, op->actor, &c, err);
 		if (rc == 0 && (*h)->first_no == op->at.no) { /* a new hold */
+			if (!c->open)
+				seen_life(c);
 			c->first_no = op->at.no;
 			c->last_ns = op->at.ns;
 			c->open = true;
@@ -198,7 +228,12 @@ static int begin_op(struct sweep *s, const struct sweep_op *op, struct hold **h,
 			rc = slot_new(p, op->actor, op->at, slot, err);
 		break;
 	case OP_WRITE:
-	case OP_RECV: rc = slot_new(p, op->content, op->at, slot, err); break;
+	case OP_RECV:
+		*h = op->content ? hold_find(p, op->content) : NULL;
+		if (*h && op->op == OP_RECV)
+			seen_tokens(s, op);
+		rc = slot_new(p, op->content, op->at, slot, err);
+		break;
 	case OP_ZERO: *slot = SLOT_CLEARED; break;
 	case OP_FREE: *h = op->actor ? hold_find(p, op->actor) : NULL; break;
 	default: break;
@@ -214,11 +249,13 @@ static int one_run(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 	case OP_ALLOC: return alloc_pages(s, op, h, slot, first, end, err);
 	case OP_WRITE:
 	case OP_RECV:
-	case OP_ZERO: return write_pages(s, op, slot, first, end, err);
+	case OP_ZERO: return write_pages(s, op, h, slot, first, end, err);
 	case OP_READ: return read_pages(s, op, first, end, err);
 	case OP_FREE: return free_pages(s, op, h, first, end, err);
 	case OP_SHARE:
 		rc = share_add(&s->pools[op->pool], h, first, end, op->at.no, err);
+		if (rc == 0)
+			seen_shared(s, h);
 		return rc == 0 && s->implied ? runset_add(&h->todo, first, end - first, err) : rc;
 	default: return 0;
 	}
@@ -258,6 +295,40 @@ static int implied_read(struct sweep *s, const struct sweep_op *op, struct err *
 	return rc;
 }
 
+/* Does some page that the actor would look at now hold what others left, or what nobody knows? */
+static bool looks_at_others(const struct page_pool *p, const struct hold *h)
+{
+	for (uint32_t i = 0; i < h->todo.n; i++) {
+		uint32_t end = h->todo.runs[i].first + h->todo.runs[i].count;
+		for (uint32_t page = h->todo.runs[i].first; page < end; page++) {
+			uint32_t c = p->content[page], at = share_at(h, page);
+			bool held = p->owner[page] == h->actor || (at < h->n_shares && h->shares[at].first <= page);
+			if (held && (c >= SLOTS_FIXED ? p->slots[c].actor != h->actor : c == SLOT_NONE && !p->known))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A write that is a decode step, or may be one. It is one when the prompt came before it by a transfer, or when it leaves
+ * the beginning of what its actor took unfilled: a prompt is computed from its beginning. */
+static int step(struct sweep *s, const struct sweep_op *op, struct err *err)
+{
+	struct page_pool *p = &s->pools[op->pool];
+	const struct hold *h = hold_find(p, op->actor);
+	if (op->decode_write == STEP_YES || !h)
+		return op->decode_write == STEP_YES ? implied_read(s, op, err) : 0;
+	uint32_t first = h->first_page ? h->first_page - 1 : 0, c = h->first_page ? p->content[first] : 0;
+	bool unfilled =
+	    h->first_page && p->owner[first] == op->actor && !(c >= SLOTS_FIXED && p->slots[c].actor == op->actor);
+	if (h->got || unfilled)
+		return implied_read(s, op, err);
+	uint32_t *at = map_find(&s->cover_of, op->actor);
+	if (at && !s->covers[*at].untold)
+		s->covers[*at].untold = looks_at_others(p, h);
+	return 0;
+}
+
 static void end_op(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot)
 {
 	struct page_pool *p = &s->pools[op->pool];
@@ -272,6 +343,7 @@ static void end_op(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 		s->covers[*i].open = false;
 		s->covers[*i].broken |= !h->clean || !p->clean;
 		s->covers[*i].blind |= p->hole_no > h->first_no;
+		seen_end(&s->covers[*i], p, h);
 	}
 	hold_drop(p, h);
 }
@@ -370,7 +442,7 @@ int sweep_add(struct sweep *s, const struct sweep_op *given, struct err *err)
 			end_op(s, &op, h, slot);
 	}
 	if (rc == 0 && s->implied && op.op == OP_WRITE && op.decode_write)
-		rc = implied_read(s, &op, err);
+		rc = step(s, &op, err);
 	return rc;
 }
 
@@ -380,6 +452,7 @@ static void pools_free(struct sweep *s)
 		struct page_pool *p = &s->pools[i];
 		for (uint32_t j = 1; j < p->n_hold; j++) {
 			free(p->hold[j].shares);
+			free(p->hold[j].taken);
 			runset_done(&p->hold[j].todo);
 		}
 		pages_drop(p);
