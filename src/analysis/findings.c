@@ -96,7 +96,7 @@ static int load_boots(struct loader *l, struct err *err)
 	int rc = sql_prepare(
 	    &s, l->c,
 	    "SELECT b.boot, b.worker, b.started_ns, b.ended_ns, b.context_len, b.pool_tokens, b.input_limit, "
-	    "coalesce(b.role, w.role), coalesce(b.engine, w.engine), b.version, b.model "
+	    "coalesce(b.role, w.role), coalesce(b.engine, w.engine), b.version, b.model, b.page_size "
 	    "FROM boot b JOIN worker w USING(worker) ORDER BY b.boot",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
@@ -114,6 +114,7 @@ static int load_boots(struct loader *l, struct err *err)
 		b->role = role_of(sql_get_text(s, 7));
 		b->affected = version_affected(sql_get_text(s, 8), sql_get_text(s, 9), &b->why);
 		b->model = arena_text(&f->arena, sql_get_text(s, 10));
+		b->page_size = sql_get_time(s, 11);
 		fill_boot(b, sql_get_text(s, 8), l->params);
 	}
 	return rc;
@@ -235,13 +236,25 @@ static bool of_other_attempt(const struct loader *l, const struct served_leg *se
 	       r->edge->last_ns < served->started_ns;
 }
 
-/* Nothing of the answer rests on what this leg did: it refused, or the decode leg got its placeholder alone. */
-static bool unused(const struct finding *f, const struct served_leg *leg)
+static const struct cover *cover_of(const struct loader *l, const struct served_leg *leg, uint32_t actor)
 {
-	if (leg->role != AS_PREFILL)
+	const struct lineage_worker *w = leg ? log_of(l, leg->worker) : NULL;
+	return w && w->sweep ? sweep_cover(w->sweep, actor) : NULL;
+}
+
+/* Nothing of the answer rests on what this leg did: it refused, or the decode leg got its placeholder alone. Where the
+ * decode worker's page log says what arrived, it decides. */
+static bool unused(const struct loader *l, const struct finding *f, const struct served_leg *leg,
+		   const struct served_leg *served)
+{
+	bool refused = leg->outcome == OUTCOME_REJECTED, aborted = leg->outcome == OUTCOME_ABORTED;
+	bool placeholder =
+	    f->reasons >> REASON_HANDOFF_MISMATCH & 1 && leg->input_tokens != UNSAID && leg->input_tokens <= 1;
+	if (leg->role != AS_PREFILL || !(refused || aborted || placeholder))
 		return false;
-	return leg->outcome == OUTCOME_REJECTED || leg->outcome == OUTCOME_ABORTED ||
-	       (f->reasons >> REASON_HANDOFF_MISMATCH & 1 && leg->input_tokens != UNSAID && leg->input_tokens <= 1);
+	const struct cover *c = cover_of(l, served, actors_of_request(l->f->lineage->actors, f->request));
+	int got = c ? cover_got(c) : -1;
+	return got == 0 || (got < 0 && !aborted);
 }
 
 /* Is this read of a prefill leg on which nothing rests? */
@@ -254,7 +267,7 @@ static bool of_unused(const struct loader *l, const struct finding *f, const str
 		const struct served_leg *leg = &l->held[i];
 		if (leg->worker != worker || (served && leg->attempt != served->attempt))
 			continue;
-		if (!unused(f, leg))
+		if (!unused(l, f, leg, served))
 			return false;
 		any = true;
 	}
@@ -267,7 +280,7 @@ static int leg_covered(const struct loader *l, const struct served_leg *leg, uin
 	const struct lineage_worker *w = log_of(l, leg->worker);
 	if (!w)
 		return -1;
-	const struct cover *c = w->sweep ? sweep_cover(w->sweep, actor) : NULL;
+	const struct cover *c = cover_of(l, leg, actor);
 	if (!c || c->broken || c->open)
 		return 0;
 	/* Other attempts on this worker: what the log holds must be this one's, not theirs alone. */
@@ -279,6 +292,25 @@ static int leg_covered(const struct loader *l, const struct served_leg *leg, uin
 			return 0;
 	}
 	return 1;
+}
+
+/* Does the whole page log of a leg show what it read? Nothing that was delivered came of nothing. */
+static bool leg_shown(const struct loader *l, struct finding *f, const struct served_leg *leg, uint32_t actor)
+{
+	const struct cover *c = cover_of(l, leg, actor);
+	const struct served_boot *boot = boot_find(l->f->boots, l->f->n_boots, leg->boot);
+	enum reason why;
+	if (c->untold)
+		because(f, REASON_READ_UNTOLD);
+	if (leg->role == AS_PREFILL || f->p.d == TRI_NO)
+		return !c->untold;
+	int64_t tokens = leg->flag == LENGTH_EXACT ? leg->input_tokens : UNSAID;
+	if (tokens == UNSAID && f->flag == LENGTH_EXACT)
+		tokens = f->prompt_tokens;
+	if (cover_shows_reading(c, tokens, boot ? boot->page_size : UNSAID, &why))
+		return !c->untold;
+	because(f, why);
+	return false;
 }
 
 /* Does every leg that the answer rests on have a whole page log? If not, says which one is missing. */
@@ -294,8 +326,10 @@ static bool covered(const struct loader *l, struct finding *f, const struct serv
 		if (leg->attempt != served->attempt)
 			continue;
 		prefill |= leg->role == AS_PREFILL;
-		int got = unused(f, leg) ? 1 : leg_covered(l, leg, actor);
-		whole &= got == 1;
+		if (unused(l, f, leg, served))
+			continue;
+		int got = leg_covered(l, leg, actor);
+		whole &= got == 1 && leg_shown(l, f, leg, actor);
 		if (got < 1)
 			because(f, lacks[leg->role == AS_PREFILL][got < 0]);
 	}
@@ -313,7 +347,7 @@ static bool owners_open(const struct loader *l, const struct finding *f, uint32_
 	for (uint32_t i = 0; i < f->n_reads; i++) {
 		const struct foreign_read *r = &l->f->reads[f->reads_from + i];
 		const struct cover *c = sweep_cover(all->workers[r->worker].sweep, actor);
-		if (!c || c->blind || c->open || !r->edge->certain)
+		if (!c || c->blind || c->open || c->untold || !r->edge->certain)
 			return true;
 	}
 	return f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1;
@@ -441,6 +475,8 @@ static int one_response(struct loader *l, struct err *err)
 	set_lineage(l, &f);
 	if (sql_type(s, 9) != SQL_NULL)
 		because(&f, REASON_IDS_CONTRADICT);
+	if (sql_get_int(s, 12))
+		because(&f, REASON_JOINED_LOOSELY);
 	all->all[all->n++] = f;
 	return 0;
 }
@@ -456,9 +492,10 @@ static int load_responses(struct loader *l, struct err *err)
 	if (rc == 0)
 		rc = sql_prepare(
 		    &l->responses, l->c,
+		    "WITH loose AS MATERIALIZED (SELECT DISTINCT request FROM alias WHERE rule = 'time_and_length') "
 		    "SELECT r.response, r.request, coalesce(q.tenant, 0), r.started_ns, r.prompt_tokens, "
 		    "r.prompt_tokens_flag, r.delivered, r.completion_tokens, q.model, q.conflict, r.attempts, "
-		    "r.finished_ns "
+		    "r.finished_ns, r.request IN (SELECT request FROM loose) "
 		    "FROM response r JOIN request q USING(request) ORDER BY r.request, r.response",
 		    err);
 	if (rc == 0)

@@ -37,6 +37,9 @@
 	X(UNUSED_PREFILL, "foreign_read_in_unused_prefill")      \
 	X(PAGE_LOG_INCOMPLETE, "page_log_incomplete")            \
 	X(NO_PAGE_LOG, "no_page_log")                            \
+	X(NO_READ_LOGGED, "no_read_logged")                      \
+	X(READ_IN_PART, "pages_read_in_part")                    \
+	X(READ_UNTOLD, "write_may_be_read")                      \
 	X(PREFILL_LOG_INCOMPLETE, "prefill_page_log_incomplete") \
 	X(NO_PREFILL_PAGE_LOG, "no_prefill_page_log")            \
 	X(ATTEMPT_NOT_SEEN, "attempt_not_seen")                  \
@@ -50,7 +53,8 @@
 	X(CONFLICT_LT, "conflict:L,T")                           \
 	X(CONFLICT_LA, "conflict:L,A")                           \
 	X(CONFLICT_X, "conflict:X")                              \
-	X(IDS_CONTRADICT, "ids_contradict")
+	X(IDS_CONTRADICT, "ids_contradict")                      \
+	X(JOINED_LOOSELY, "joined_by_time_and_length")
 
 #define REASON_ENUM(id, code) REASON_##id,
 enum reason { REASONS(REASON_ENUM) N_REASONS };
@@ -73,7 +77,7 @@ enum length_flag { LENGTH_NONE, LENGTH_EXACT, LENGTH_AT_LEAST, LENGTH_ESTIMATE }
 #define UNSAID INT64_MIN
 
 struct served_boot {
-	int64_t boot, worker, started_ns, ended_ns, context_len, pool_tokens, input_limit;
+	int64_t boot, worker, started_ns, ended_ns, context_len, pool_tokens, input_limit, page_size;
 	enum served_as role;
 	enum tri affected; /* by version and engine; mode is the leg's */
 	enum reason why;
@@ -156,6 +160,12 @@ struct evidence_of {
 };
 void predicates_of(const struct evidence_of *e, struct finding *f);
 const struct served_boot *boot_find(const struct served_boot *boots, size_t n, int64_t boot);
+
+/* findings_shown.c: what the page log of one leg shows */
+/* Does it show the reading of all that the prompt can have lain in? If not, why. tokens, page_size: UNSAID when not known. */
+bool cover_shows_reading(const struct cover *c, int64_t tokens, int64_t page_size, enum reason *ret_why);
+/* 1: more than a placeholder arrived by transfer; 0: it did not; -1: the log does not say. */
+int cover_got(const struct cover *c);
 
 /* findings_lives.c: who lived in which pool, and when it ended: candidate sets without a page log. */
 struct life_reader {

@@ -130,11 +130,11 @@ static int prepare_all(struct rows_state *x, struct case_file *c, struct err *er
 			     "r.delivered FROM response r JOIN request q USING(request) WHERE r.response = ?1",
 			     err);
 	if (rc == 0)
-		rc = sql_prepare(
-		    &x->aliases, c,
-		    "SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM alias WHERE request = ?1 "
-		    "ORDER BY value)",
-		    err);
+		rc =
+		    sql_prepare(&x->aliases, c,
+				"SELECT json_group_array(value) FROM (SELECT value FROM alias WHERE request = ?1 UNION "
+				"SELECT name FROM request WHERE request = ?1 ORDER BY 1)",
+				err);
 	if (rc == 0)
 		rc = sql_prepare(&x->leg, c, "SELECT room, refs FROM leg WHERE leg = ?1", err);
 	if (rc == 0)

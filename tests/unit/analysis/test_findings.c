@@ -410,11 +410,22 @@ static void test_both_legs(void **state)
 			: n == 5 ? NULL
 				 : "finished",
 			n == 3 ? 1 : 100);
-		good_pages(10. * n, rid, "0+10");
+		if (n != 3 && n != 4) {
+			good_pages(10. * n, rid, "0+10");
+			continue;
+		}
+		page(10. * n, "alloc", rid,
+		     n == 3 ? "100+10" : "110+10"); /* a placeholder alone arrives, in fresh pages */
+		page(10. * n + .1, "recv", rid, n == 3 ? "100" : "110");
+		page(10. * n + .2, "read", rid, n == 3 ? "100+10" : "110+10");
+		page(10. * n + .3, "free", rid, n == 3 ? "100+10" : "110+10");
 	}
+	request(6, 60, 65, "a", 100, 200, "aborted", 100); /* and here all of it arrives */
+	good_pages(60, "d6", "0+10");
 	analyse(0, 0);
 	/* rejected, aborted: nothing rests on the prefill leg. Unknown: anything may */
-	same("SELECT request, l FROM findings()", "gw-1|unknown;gw-2|unknown;gw-3|no;gw-4|no;gw-5|unknown;");
+	same("SELECT request, l FROM findings()",
+	     "gw-1|unknown;gw-2|unknown;gw-3|no;gw-4|no;gw-5|unknown;gw-6|unknown;");
 	assert_true(has_reason("gw-1", "no_prefill_page_log"));
 	assert_true(has_reason("gw-5", "no_prefill_page_log"));
 	assert_false(has_reason("gw-1", "no_page_log"));
@@ -425,9 +436,102 @@ static void test_both_legs(void **state)
 	seq_p++;
 	prefill_page(30, "alloc", "p4", "0+10");
 	prefill_page(30.1, "read", "p4", "0+10"); /* of a leg on which nothing rests */
+	prefill_page(60, "alloc", "p6", "0+10");
+	prefill_page(60.1, "read", "p6", "0+10"); /* of one whose content the decode leg received, aborted or not */
 	analyse(0, 0);
-	same("SELECT request, l FROM findings()", "gw-1|no;gw-2|yes;gw-3|no;gw-4|no;gw-5|unknown;");
+	same("SELECT request, l FROM findings()", "gw-1|no;gw-2|yes;gw-3|no;gw-4|no;gw-5|unknown;gw-6|yes;");
 	assert_true(has_reason("gw-4", "foreign_read_in_unused_prefill"));
+	assert_false(has_reason("gw-6", "foreign_read_in_unused_prefill"));
+}
+
+/* A log that records no reading, or the reading of a part, clears nobody who got an answer. */
+static void test_reading_shown(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	page_boot();
+	prefill_boot();
+	for (int n = 1; n <= 7; n++) {
+		char rid[8];
+		snprintf(rid, sizeof(rid), "p%d", n);
+		request(n, 10. * n, 10. * n + 5, "a", 100, n == 7 ? 500 : 200, "finished", 100);
+		prefill_pages(10. * n, rid, "0+10");
+	}
+	page(10, "alloc", "d1", "0+10");
+	page(10.1, "recv", "d1", "0+10"); /* never reads */
+	page(10.2, "free", "d1", "0+10");
+	page(20, "alloc", "d2", "0+10");
+	page(20.1, "recv", "d2", "0+10");
+	page(20.2, "read", "d2", "0+3"); /* a part */
+	page(20.3, "free", "d2", "0+10");
+	page(30, "alloc", "d3", "0+12");
+	page(30.1, "recv", "d3", "0+10");
+	page(30.2, "read", "d3", "0+10"); /* its prompt; two pages were never needed */
+	page(30.3, "free", "d3", "0+12");
+	page(40, "alloc", "d4", "0+10");
+	page(40.1, "recv", "d4", "0+10");
+	page(40.2, "read", "d4", "0+10");
+	page(40.3, "alloc", "d4", "10+2");
+	page(40.4, "write", "d4", "10+1"); /* the last step's read was not logged, but it filled its page itself */
+	page(40.5, "free", "d4", "0+12");
+	page(50, "alloc", "d5", "0+10");
+	page(50.1, "recv", "d5", "0+10");
+	page(50.2, "read", "d5", "0+1");
+	page(50.3, "write", "d5", "1+9"); /* filled by itself, but nobody saw it read its prompt */
+	page(50.4, "free", "d5", "0+10");
+	page(60, "alloc", "d6", "0+2,40+8");
+	page(60.1, "recv", "d6", "0+2,40+8");
+	page(60.2, "read", "d6", "0+2");
+	page(60.3, "read", "d6", "40+8"); /* in two parts */
+	page(60.4, "free", "d6", "40+8");
+	page(60.5, "free", "d6", "0+2");
+	page(70, "alloc", "d7", "0+10"); /* never reads, and nothing left */
+	page(70.1, "recv", "d7", "0+10");
+	page(70.2, "free", "d7", "0+10");
+	analyse(0, 0);
+	same("SELECT request, l FROM findings()",
+	     "gw-1|unknown;gw-2|unknown;gw-3|no;gw-4|no;gw-5|unknown;gw-6|no;gw-7|no;");
+	assert_true(has_reason("gw-1", "no_read_logged"));
+	assert_true(has_reason("gw-2", "pages_read_in_part"));
+	assert_true(has_reason("gw-5", "pages_read_in_part"));
+}
+
+/* A log without any read, and a worker whose role nobody logged: each write may be a decode step. */
+static void test_unknown_role(void **state)
+{
+	static const struct {
+		const char *pages, *why;
+	} w[] = {{"19", "foreign_read"},        /* the last page alone: the prompt was never filled */
+		 {"0+19", "write_may_be_read"}, /* a prompt, or a step: the last page is not its own */
+		 {"0+20", "no_read_logged"}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(w); i++) {
+		char line[200];
+		if (i) {
+			fixture_teardown(state);
+			assert_int_equal(setup(state), 0);
+		}
+		page_boot();
+		prefill_boot();
+		page(1, "alloc", "d0", "0+20");
+		page(2, "write", "d0", "0+20");
+		page(3, "free", "d0", "0+20");
+		put(gw, EVENT_GATEWAY, 20,
+		    "what=access gateway_id=gw-1 room=9001 tenant=a model=m status=200 prompt_tokens=195 "
+		    "prompt_tokens_flag=exact completion_tokens=20 bytes_sent=99 started_ns=10 finished_ns=20");
+		put(pre, EVENT_LEG, 11,
+		    "what=finished rid=p1 room=9001 role=prefill input_tokens=1 input_flag=exact started_ns=10 "
+		    "finished_ns=11");
+		prefill_pages(10, "p1", "0+20");
+		snprintf(line, sizeof(line), "op=alloc seq=%d pool=kv rid=d1 room=9001 pages=0+20", seq++);
+		put(log_d, EVENT_PAGE, 12, line);
+		page(13, "write", "d1", w[i].pages);
+		page(19, "free", "d1", "0+20");
+		analyse(0, 0);
+		same("SELECT l FROM findings() WHERE request = 'gw-1'", i ? "unknown;" : "yes;");
+		assert_true(has_reason("gw-1", w[i].why));
+		same("SELECT role FROM worker WHERE name = 'd'", "-;");
+	}
 }
 
 /* A retry that no engine logged may have been the one that answered: nothing is excluded by the one that was. */
@@ -468,10 +572,10 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-	    T(test_no_page_log), T(test_lengths),        T(test_person_says), T(test_builds),
-	    T(test_unified),     T(test_stale),          T(test_late_write),  T(test_sharing_and_order),
-	    T(test_hole),        T(test_order_of_files), T(test_monotone),    T(test_empty),
-	    T(test_both_legs),   T(test_unseen_attempt),
+	    T(test_no_page_log), T(test_lengths),        T(test_person_says),   T(test_builds),
+	    T(test_unified),     T(test_stale),          T(test_late_write),    T(test_sharing_and_order),
+	    T(test_hole),        T(test_order_of_files), T(test_monotone),      T(test_empty),
+	    T(test_both_legs),   T(test_unseen_attempt), T(test_reading_shown), T(test_unknown_role),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
