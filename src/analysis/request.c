@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* request.c - which request a person means by a name, an alias, or the beginning of one
  *
- * A request's own name is exact and goes first. An alias or a prefix that fits several requests is an error that lists
- * them: clients choose some ids, so the same one can belong to several requests.
+ * A request's own name is exact and goes first. What fits several requests is an error that counts them and lists some:
+ * clients choose some ids, so the same one can belong to several requests. Of those that share an id as their name, the
+ * first is ID#1, the others ID#2, ID#3 …; the bare id is none of them.
  */
 #include "pagetrail/analysis.h"
 #include "pagetrail/buf.h"
@@ -12,6 +13,7 @@
 
 #define PREFIX_MIN     6
 #define CANDIDATES_MAX 8
+#define PREFIX_ROWS    64 /* as many as a look-up by prefix gives at most */
 
 /* Runs a lookup with one or two texts bound. 0 one request; 1 none; ERR_INPUT several. */
 static int lookup(struct case_file *c, const char *sql, struct text name, struct text upto, int64_t *ret,
@@ -20,6 +22,7 @@ static int lookup(struct case_file *c, const char *sql, struct text name, struct
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	CLEANUP(buf_done) struct buf list = BUF_INIT(16 * KIB);
 	unsigned n = 0;
+	size_t first = 0;
 	int res = sql_prepare(&s, c, sql, err);
 	if (!res)
 		res = sql_text(s, 1, name, err);
@@ -33,6 +36,7 @@ static int lookup(struct case_file *c, const char *sql, struct text name, struct
 			res = buf_add(&list, ", ", 2, err);
 		if (!res && n <= CANDIDATES_MAX)
 			res = text_visible(sql_get_text(s, 1), 64, &list, err);
+		first = n == 1 ? list.len : first;
 	}
 	if (res || n == 1)
 		return res;
@@ -42,9 +46,10 @@ static int lookup(struct case_file *c, const char *sql, struct text name, struct
 	res = text_visible(name, 64, &shown, err);
 	if (res)
 		return res;
-	err_set(err, ERR_INPUT, "'%.*s' is not unique: %.*s%s", TEXT_ARG(buf_text(&shown)),
-		TEXT_ARG(text_sub(buf_text(&list), 0, 360)), n > CANDIDATES_MAX ? ", …" : "");
-	return err_hint(err, "name one of them");
+	err_set(err, ERR_INPUT, "'%.*s' is not unique: %u%s requests: %.*s%s", TEXT_ARG(buf_text(&shown)), n,
+		n == PREFIX_ROWS ? " or more" : "", TEXT_ARG(text_sub(buf_text(&list), 0, 330)),
+		n > CANDIDATES_MAX ? ", …" : "");
+	return err_hint(err, "name one of them, as '%.*s'", TEXT_ARG(text_sub(buf_text(&list), 0, first)));
 }
 
 static int lookup_prefix(struct case_file *c, struct text name, int64_t *ret, struct err *err)
@@ -61,9 +66,36 @@ static int lookup_prefix(struct case_file *c, struct text name, int64_t *ret, st
 	return lookup(
 	    c,
 	    "SELECT request, name FROM request WHERE request IN (SELECT request FROM request WHERE name >= ?1 AND "
-	    "name < ?2 UNION SELECT request FROM alias WHERE value >= ?1 AND value < ?2 LIMIT 64) ORDER BY request "
-	    "LIMIT 9",
+	    "name < ?2 UNION SELECT request FROM alias WHERE value >= ?1 AND value < ?2 LIMIT 64) ORDER BY request",
 	    name, (struct text){upto, n}, ret, err);
+}
+
+/* Requests of which this is the name, or was until it was made unique; the first is shown with its number too. */
+static int lookup_name(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	return lookup(
+	    c,
+	    "SELECT request, CASE WHEN name = ?1 AND EXISTS (SELECT 1 FROM request WHERE name > ?1 || '#' AND name "
+	    "< ?1 || '$' AND substr(name, length(?1) + 2) NOT GLOB '*[^0-9]*') THEN name || '#1' ELSE name END "
+	    "FROM request WHERE name = ?1 OR (name > ?1 || '#' AND name < ?1 || '$' AND substr(name, length(?1) + "
+	    "2) NOT GLOB '*[^0-9]*' AND EXISTS (SELECT 1 FROM request WHERE name = ?1)) ORDER BY request",
+	    name, (struct text){NULL, 0}, ret, err);
+}
+
+/* ID#1: the first of those that share an id. */
+static int lookup_first(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (name.len < 3 || memcmp(name.ptr + name.len - 2, "#1", 2) != 0)
+		return 1;
+	int res = sql_prepare(&s, c, "SELECT request FROM request WHERE name = ?1", err);
+	if (!res)
+		res = sql_text(s, 1, text_sub(name, 0, name.len - 2), err);
+	if (!res)
+		res = sql_step(s, err);
+	if (res == 1)
+		*ret = sql_get_int(s, 0);
+	return res < 0 ? res : !res;
 }
 
 int request_find(struct case_file *c, struct text name, int64_t *ret, struct err *err)
@@ -71,14 +103,16 @@ int request_find(struct case_file *c, struct text name, int64_t *ret, struct err
 	const struct text none = {NULL, 0};
 	int res = 1;
 	if (name.len && name.len <= 2 * NAME_MAX_BYTES)
-		res = lookup(c, "SELECT request, name FROM request WHERE name = ?1", name, none, ret, err);
+		res = lookup_name(c, name, ret, err);
 	else
 		name = text_sub(name, 0, NAME_MAX_BYTES);
+	if (res == 1)
+		res = lookup_first(c, name, ret, err);
 	if (res == 1 && name.len)
 		res = lookup(
 		    c,
 		    "SELECT request, name FROM request WHERE request IN (SELECT request FROM alias WHERE value = ?1) "
-		    "ORDER BY request LIMIT 9",
+		    "ORDER BY request",
 		    name, none, ret, err);
 	if (res == 1 && name.len >= PREFIX_MIN && name.len <= NAME_MAX_BYTES)
 		res = lookup_prefix(c, name, ret, err);

@@ -32,7 +32,7 @@ static void test_find(void **state)
 	(void)state;
 	struct err err;
 	assert_int_equal(find("gw-alpha-1", &err), 1);
-	assert_int_equal(find("gw-alpha-2", &err), 2); /* a name goes before an alias */
+	assert_int_equal(find("gw-alpha-2#1", &err), 2); /* the first of two that share an id */
 	assert_int_equal(find("gw-alpha-2#2", &err), 3);
 	assert_int_equal(find("rid-alpha-1", &err), 1);
 	assert_int_equal(find("1234567", &err), 1);
@@ -48,6 +48,10 @@ static void test_not_found(void **state)
 	assert_int_equal(find("shared", &err), ERR_INPUT); /* two requests of one trace */
 	assert_non_null(strstr(err.what, "gw-alpha-1"));
 	assert_non_null(strstr(err.what, "gw-alpha-2"));
+	assert_int_equal(find("gw-alpha-2", &err), ERR_INPUT); /* as a name, not only as a name's beginning */
+	assert_string_equal(err.what, "'gw-alpha-2' is not unique: 2 requests: gw-alpha-2#1, gw-alpha-2#2");
+	assert_non_null(strstr(err.hint, "'gw-alpha-2#1'"));
+	assert_int_equal(find("gw-alpha-1#1", &err), 1);
 	assert_int_equal(find("gw-alpha", &err), ERR_INPUT);
 	assert_non_null(strstr(err.what, "not unique"));
 	assert_int_equal(find("rid-a", &err), ERR_INPUT); /* five characters are too few */
