@@ -190,6 +190,41 @@ static struct text room_of(struct parse *p, struct text t)
 	return (struct text){out, (size_t)n};
 }
 
+static bool room_in_list(struct parse *p, struct json_value v, char *tmp, struct text *ret)
+{
+	struct text t;
+
+	if (!json_string(v, &t) && !json_id(v, tmp, &t))
+		return false;
+	*ret = room_of(p, text_trim(t));
+	return ret->len && ret->len < ID_TMP && text_find_char(*ret, ',', 0) == SIZE_MAX;
+}
+
+/* The one room, or the next rooms of a batch, separated by commas, as many as one name holds. *at: where in the list
+ * to go on; what is left then goes into another event of the same record. */
+static struct text rooms_from(struct parse *p, const struct found *f, struct json_iter *at, bool *ret_more)
+{
+	char *out, tmp[ID_TMP];
+	struct json_value v;
+	struct text key, t;
+	size_t n = 0;
+
+	*ret_more = false;
+	if (json_type(f->rooms) != JSON_ARRAY)
+		return room_of(p, text_at(p, f, ROOM));
+	out = arena_alloc(&p->scratch, NAME_MAX_BYTES);
+	while (out && n + ID_TMP < NAME_MAX_BYTES && json_next(at, &key, &v)) {
+		if (!room_in_list(p, v, tmp, &t))
+			continue;
+		if (n)
+			out[n++] = ',';
+		memcpy(out + n, t.ptr, t.len);
+		n += t.len;
+	}
+	*ret_more = out && n + ID_TMP >= NAME_MAX_BYTES;
+	return (struct text){out, n};
+}
+
 /* A tenant is a name; of keys only their hashes are (a key itself would be a secret in the case). */
 static struct text tenant_of(struct parse *p, const struct found *f)
 {
@@ -334,18 +369,21 @@ static void set_sizes(struct event *e, const struct found *f, const struct acces
 	batch = MAX(batch, MIN(f->choices, 100000));
 	if (f->prompts > 1)
 		batch = batch % f->prompts == 0 && f->choices ? batch : batch * MIN(f->prompts, 100000);
+	if (json_type(f->rooms) == JSON_ARRAY)
+		batch = MAX(batch, MIN(length_of(f->rooms), 100000));
 	if (batch > 1 || has(f, BATCH) || f->choices || f->prompts)
 		event_int(e, GATEWAY_BATCH, batch);
 }
 
-static int emit_access(struct parse *p, const struct found *f, const struct access *a, unsigned attempts)
+static int emit_access(struct parse *p, const struct found *f, const struct access *a, unsigned attempts,
+		       struct text rooms)
 {
 	struct event *e = parse_begin(p, EVENT_GATEWAY, a->ts);
 	struct text message = text_at(p, f, MESSAGE), finish = text_at(p, f, FINISH);
 
 	event_text(e, GATEWAY_WHAT, what_of(f));
 	set_ids(p, e, f);
-	event_text(e, GATEWAY_ROOM, room_of(p, text_at(p, f, ROOM)));
+	event_text(e, GATEWAY_ROOM, rooms);
 	event_text(e, GATEWAY_TENANT, tenant_of(p, f));
 	event_text(e, GATEWAY_MODEL, text_at(p, f, MODEL));
 	if (a->status)
@@ -463,6 +501,7 @@ static int read_json(struct parse *p, struct text t, bool padded, struct json_va
 static int take(struct parse *p, const struct found *f)
 {
 	struct access a = {.ts = STAMP_INIT};
+	struct json_iter it = json_iter(f->rooms);
 	unsigned attempts = 0;
 	bool timed = read_times(f, p, &a);
 	int r;
@@ -480,8 +519,12 @@ static int take(struct parse *p, const struct found *f)
 	read_status(f, &a);
 	read_counts(f, &a);
 	r = emit_attempts(p, f, &a, &attempts);
-	if (r == 0)
-		r = emit_access(p, f, &a, attempts);
+	for (bool first = true, more = true; r == 0 && more; first = false) {
+		struct text rooms = rooms_from(p, f, &it, &more);
+
+		if (first || rooms.len)
+			r = emit_access(p, f, &a, attempts, rooms);
+	}
 	return r < 0 ? r : RECORD_PARSED;
 }
 

@@ -24,6 +24,7 @@ struct found {
 	uint8_t rank[ROLES];
 	uint32_t products; /* bit per enum product */
 	int64_t choices, prompts;
+	struct json_value rooms; /* a batch's: the list that v[ROOM] is the first of */
 	struct json_value tried; /* Kong: the last upstream that was tried */
 };
 
@@ -103,6 +104,7 @@ static void offer(struct found *f, const char *path, size_t len, struct json_val
 	}
 	if (!a)
 		return;
+	struct json_value list = v;
 	if (json_type(v) == JSON_ARRAY)
 		v = first_of(v);
 	if (a->product)
@@ -111,6 +113,8 @@ static void offer(struct found *f, const char *path, size_t len, struct json_val
 		return;
 	f->v[a->role] = v;
 	f->rank[a->role] = a->rank;
+	if (a->role == ROOM)
+		f->rooms = json_type(list) == JSON_ARRAY ? list : (struct json_value){0};
 }
 
 static void walk(struct found *f, struct json_value object, char *path, size_t len, unsigned depth);

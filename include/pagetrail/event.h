@@ -73,7 +73,7 @@ enum event_kind {
 	X(GATEWAY_ID, "gateway_id", COLUMN_TEXT, "", "the gateway's request id (x-request-id)")                    \
 	X(GATEWAY_RESPONSE_ID, "response_id", COLUMN_TEXT, "", "id inside the response body")                      \
 	X(GATEWAY_TRACE_ID, "trace_id", COLUMN_TEXT, "", "trace id")                                               \
-	X(GATEWAY_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal")                                        \
+	X(GATEWAY_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal; of a batch all, with commas")           \
 	X(GATEWAY_TENANT, "tenant", COLUMN_TEXT, "", "tenant, account or key owner")                               \
 	X(GATEWAY_MODEL, "model", COLUMN_TEXT, "", "model asked for")                                              \
 	X(GATEWAY_STATUS, "status", COLUMN_INT, "", "HTTP status")                                                 \

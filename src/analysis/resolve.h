@@ -196,6 +196,8 @@ enum { /* conflicts, bits */
        CONFLICT_OVERLAP = 2,
        CONFLICT_AMBIGUOUS = 4,
        CONFLICT_ROOM = 8,
+       CONFLICT_OUTCOME = 16,
+       CONFLICT_LENGTH = 32,
 };
 
 struct seen { /* one leg event, normalised */
@@ -233,6 +235,13 @@ struct room_node {
 	uint32_t room, next;
 };
 
+/* How a request ended, as one gateway's record has it; of several records the one nearest to the client counts. */
+struct hop {
+	int64_t status, bytes, span_ns; /* span_ns: from beginning to end */
+	uint8_t face;                   /* 2 it names a tenant, 1 it counts what was sent; 0: perhaps an inner one */
+	bool there;
+};
+
 struct life {          /* one request as gateways saw it */
 	uint32_t key;  /* the id under which it is chained */
 	uint32_t next; /* chain; index + 1 */
@@ -241,13 +250,14 @@ struct life {          /* one request as gateways saw it */
 	int64_t started, finished, lo, hi;
 	int64_t opened; /* as the log that opened it says */
 	int64_t input, output, bytes_out, status, inner_status;
-	int64_t span_ns;                     /* length of the record that gave the status */
+	/* shown: whatever it says; sent: content went out; failed: none did; passed: a success that counts nothing */
+	struct hop shown, sent, failed, passed;
 	uint32_t start_source, final_source; /* rank + 1: last source that opened, closed it */
 	uint32_t prefill_errors, decode_errors, retries, batch;
 	struct refs refs;
 	uint8_t input_flag, conflict, rule;
 	int8_t streamed, client_gone;
-	bool final, status_split, error_status, final_output_zero;
+	bool final, listed, element; /* listed: one record named several rooms; element: of those, this is one */
 };
 
 struct exec {                             /* one rid in a page log */
@@ -405,6 +415,7 @@ uint32_t norm_rid(struct resolve *r, uint32_t rid,
 struct text strip_prefix(struct text id);
 int stray_attach(struct resolve *r, struct err *err) MUST_CHECK;
 int life_load(struct resolve *r, struct err *err) MUST_CHECK;
+void hop_take(struct hop *best, const struct hop *other);
 int join_nodes(struct resolve *r, struct err *err) MUST_CHECK; /* union-find only */
 int join_fits(struct resolve *r, struct err *err) MUST_CHECK;  /* last of them: by time and length */
 uint32_t join_root(struct resolve *r, uint32_t node);
@@ -413,5 +424,7 @@ bool join_pair(struct resolve *r, uint32_t to, uint32_t added, enum rule rule);
 int join_all(struct resolve *r, struct err *err) MUST_CHECK; /* union-find, requests, attempts, names */
 int request_write(struct resolve *r, struct err *err) MUST_CHECK;
 int response_write(struct resolve *r, struct err *err) MUST_CHECK;
+/* Bits of what the records of one request contradict each other in: its outcome, its length. */
+uint32_t response_conflicts(const struct resolve *r, const struct request *q);
 int gap_collect(struct resolve *r, struct err *err) MUST_CHECK;
 int gap_write(struct resolve *r, struct err *err) MUST_CHECK;

@@ -2,8 +2,8 @@
 /* resolve_join.c - which legs and lifetimes are one request: union-find with guards
  *
  * Edges, surest first: the room both legs and the gateway name; the id of the answer, which is the engine's rid; a
- * gateway id that was handed to the engine as rid; one rid on both sides of a hand-off; a trace id in two gateways; for
- * gateways that share no id with the engine, one time and length (resolve_fit.c).
+ * gateway id that was handed to the engine as rid; one rid on both sides of a hand-off; a trace id in two gateways, or
+ * the trace id of one that is the request id of another; for gateways that share no id with the engine, one time and length (resolve_fit.c).
  * Clients choose gateway ids, trace ids and perhaps rids, so no edge joins what differs in tenant or does not meet in
  * time: such a pair stays apart, and both carry the conflict. Edges are tried in canonical order: the result does not
  * depend on file order.
@@ -231,6 +231,7 @@ static void join_rid(struct resolve *r, uint32_t id)
 
 struct pair {
 	uint32_t id, life;
+	bool weak; /* a gateway's own id: joins only with another's trace id */
 };
 
 static int pair_cmp(const void *a, const void *b)
@@ -238,7 +239,9 @@ static int pair_cmp(const void *a, const void *b)
 	const struct pair *x = a, *y = b;
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
-	return x->life < y->life ? -1 : x->life > y->life;
+	if (x->life != y->life)
+		return x->life < y->life ? -1 : 1;
+	return x->weak - y->weak;
 }
 
 static bool layers(const struct life *x, const struct life *y)
@@ -248,33 +251,44 @@ static bool layers(const struct life *x, const struct life *y)
 	       !(x->start_source && x->start_source == y->start_source);
 }
 
+/* Joined are those who all fit each other and nobody else: a trace id may be that of a whole session. */
 static void join_group(struct resolve *r, const struct pair *p, size_t n, enum rule rule)
 {
+	uint64_t fits[CHAIN_MAX] = {0};
+	_Static_assert(CHAIN_MAX <= 64, "one bit each");
 	n = MIN(n, CHAIN_MAX);
-	for (size_t i = 1; i < n; i++) {
-		size_t partner = 0;
-		unsigned found = 0;
+	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++)
-			if (k != i && layers(life_at(r, p[i].life), life_at(r, p[k].life))) {
-				partner = k;
-				found++;
+			if (k == i || (p[k].life != p[i].life && !(p[i].weak && p[k].weak) &&
+				       layers(life_at(r, p[i].life), life_at(r, p[k].life))))
+				fits[i] |= UINT64_C(1) << k;
+	for (size_t i = 1; i < n; i++) {
+		size_t first = n;
+		bool clear = true;
+		for (size_t k = n; k-- > 0;)
+			if (fits[i] >> k & 1) {
+				clear &= fits[k] == fits[i];
+				first = k;
 			}
-		if (found == 1)
-			(void)join_pair(r, life_node(r, p[MIN(i, partner)].life), life_node(r, p[MAX(i, partner)].life),
-					rule);
+		if (clear && first < i)
+			(void)join_pair(r, life_node(r, p[first].life), life_node(r, p[i].life), rule);
 	}
 }
 
 static int join_lives(struct resolve *r, enum rule rule, struct err *err)
 {
 	size_t n = 0;
-	struct pair *p = malloc((r->lives.n + 1) * sizeof(*p));
+	struct pair *p = malloc(((size_t)r->lives.n * 2 + 1) * sizeof(*p));
 	if (!p)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < r->lives.n; i++) {
-		uint32_t id = rule == RULE_TRACE_ID ? life_at(r, i)->trace_id : life_at(r, i)->response_id;
+		const struct life *l = life_at(r, i);
+		uint32_t id = rule == RULE_TRACE_ID ? l->trace_id : l->response_id;
 		if (id)
-			p[n++] = (struct pair){id, i};
+			p[n++] = (struct pair){id, i, false};
+		/* what one gateway calls its trace, the next may call its request */
+		if (rule == RULE_TRACE_ID && l->gateway_id && l->gateway_id != id)
+			p[n++] = (struct pair){l->gateway_id, i, true};
 	}
 	qsort(p, n, sizeof(*p), pair_cmp);
 	for (size_t i = 0, k; i < n; i = k) {
@@ -314,10 +328,11 @@ int join_nodes(struct resolve *r, struct err *err)
 	for (uint32_t i = 0; i < r->lives.n && !res; i++)
 		join_life_rooms(r, i);
 	for (uint32_t i = 0; i < r->lives.n && !res; i++)
-		if (life_at(r, i)->response_id)
+		if (life_at(r, i)->response_id && !life_at(r, i)->element)
 			join_life_rid(r, i, life_at(r, i)->response_id, RULE_RESPONSE_ID);
 	for (uint32_t i = 0; i < r->lives.n && !res; i++)
-		if (life_at(r, i)->gateway_id && life_at(r, i)->gateway_id != life_at(r, i)->response_id)
+		if (life_at(r, i)->gateway_id && life_at(r, i)->gateway_id != life_at(r, i)->response_id &&
+		    !life_at(r, i)->element)
 			join_life_rid(r, i, life_at(r, i)->gateway_id, RULE_GATEWAY_ID);
 	for (uint32_t id = 1; id < r->names.entries.n && !res; id++)
 		if (name_at(&r->names, id)->rid_legs)

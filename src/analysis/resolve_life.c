@@ -21,6 +21,7 @@ struct gseen { /* one gateway event, normalised */
 	uint32_t source, key;
 	enum gateway_what what;
 	uint32_t gateway_id, response_id, trace_id, room, tenant, model, finish, message, route;
+	struct text rooms; /* of a batch: all of them, separated by commas; room is the first */
 	int64_t at, lo, hi, started, finished;
 	int64_t input, output, bytes_out, status, batch;
 	enum flag input_flag;
@@ -83,6 +84,11 @@ static int gseen_read(struct resolve *r, uint32_t source, const struct event_bat
 	int res = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !res; i++)
 		res = names_id(&r->names, row_text(b, row, names[i].col), names[i].to, err);
+	struct text rest = row_text(b, row, GATEWAY_ROOM), first;
+	if (!res && text_find_char(rest, ',', 0) != SIZE_MAX && text_split(&rest, ',', &first)) {
+		g->rooms = rest;
+		res = names_id(&r->names, text_trim(first), &g->room, err);
+	}
 	if (g->room && text_is(names_text(&r->names, g->room), "0"))
 		g->room = 0;
 	name_at(&r->names, g->room)->gateway = true;
@@ -246,7 +252,6 @@ static int life_add(struct resolve *r, const struct gseen *g, uint8_t conflict, 
 	*l = (struct life){.key = g->key, .conflict = conflict, .streamed = -1, .client_gone = -1};
 	l->started = l->finished = l->lo = l->hi = l->input = l->output = l->bytes_out = l->status = UNKNOWN;
 	l->inner_status = l->opened = UNKNOWN;
-	l->span_ns = -1;
 	if (g->key) {
 		l->next = name_at(&r->names, g->key)->lives;
 		name_at(&r->names, g->key)->lives = r->lives.n;
@@ -267,29 +272,47 @@ static int life_room(struct resolve *r, struct life *l, uint32_t room, struct er
 	return 0;
 }
 
-/* The status that counts is the outermost gateway's: the one whose record spans the others. */
-static void life_status(struct life *l, const struct gseen *g)
+/* The outermost gateway's record goes first: it knows the tenant, it counts, it spans the others. */
+void hop_take(struct hop *best, const struct hop *other)
 {
-	if (g->status == UNKNOWN)
-		return;
-	int64_t start = g->started != UNKNOWN ? g->started : g->what == G_FINISHED ? l->started : UNKNOWN;
-	int64_t span = start != UNKNOWN && g->hi != UNKNOWN ? MAX(g->hi - start, 0) : 0;
+	bool better = other->there && !best->there;
+	if (!better && other->there)
+		better = other->face != best->face         ? other->face > best->face
+			 : other->span_ns != best->span_ns ? other->span_ns > best->span_ns
+			 : other->status != best->status   ? other->status < best->status
+							   : other->bytes > best->bytes;
+	if (better)
+		*best = *other;
+}
+
+/* What this record alone says of the outcome. */
+static void life_outcome(const struct resolve *r, struct life *l, const struct gseen *g)
+{
 	if (!is_final(g)) {
-		if (l->status == UNKNOWN && g->what == G_ERROR)
+		if (g->what == G_ERROR && g->status != UNKNOWN)
 			l->inner_status = g->status;
 		return;
 	}
-	if (l->status != UNKNOWN && (l->status < 400) != (g->status < 400)) {
-		int64_t diff = span > l->span_ns ? span - l->span_ns : l->span_ns - span;
-		l->status_split = diff < NS_PER_S; /* cannot tell which of them is the outer one */
-	}
-	if (l->status == UNKNOWN || span > l->span_ns) {
-		l->status = g->status;
-		l->span_ns = span;
-	}
+	int64_t start = g->started != UNKNOWN ? g->started : g->what == G_FINISHED ? l->started : UNKNOWN;
+	struct hop h = {.status = g->status, .bytes = g->bytes_out, .there = true};
+	h.span_ns = start != UNKNOWN && g->hi != UNKNOWN ? MAX(g->hi - start, 0) : 0;
+	h.face = (uint8_t)((g->tenant ? 2 : 0) + (g->bytes_out != UNKNOWN || g->output != UNKNOWN));
+	bool some = (g->bytes_out != UNKNOWN && g->bytes_out > 0) || (g->output != UNKNOWN && g->output > 0);
+	bool cut = g->status == 499 && some; /* in the middle of the answer */
+	bool failed = (g->status != UNKNOWN && g->status >= 400 && !cut) || g->bytes_out == 0 ||
+		      (text_is(names_text(&r->names, g->finish), "error") && g->output == UNKNOWN);
+	if (g->status != UNKNOWN || g->bytes_out != UNKNOWN)
+		hop_take(&l->shown, &h);
+	if (failed)
+		hop_take(&l->failed, &h);
+	else if (some)
+		hop_take(&l->sent, &h);
+	else if (g->status != UNKNOWN)
+		hop_take(&l->passed, &h);
+	l->status = l->shown.there ? l->shown.status : UNKNOWN;
 }
 
-static void life_fold(struct life *l, const struct gseen *g)
+static void life_fold(const struct resolve *r, struct life *l, const struct gseen *g)
 {
 	uint32_t *const to[] = {&l->gateway_id, &l->response_id, &l->trace_id, &l->tenant,
 				&l->model,      &l->finish,      &l->message,  &l->route};
@@ -303,7 +326,7 @@ static void life_fold(struct life *l, const struct gseen *g)
 	int64_t start = g->started != UNKNOWN ? g->started : g->what == G_STARTED ? g->at : UNKNOWN;
 	int64_t end = g->finished != UNKNOWN ? g->finished : is_final(g) ? g->at : UNKNOWN;
 	l->started = earlier(l->started, start);
-	life_status(l, g);
+	life_outcome(r, l, g);
 	l->finished = later(l->finished, end);
 	if (g->what == G_STARTED) {
 		l->start_source = g->source + 1;
@@ -321,8 +344,8 @@ static void life_fold(struct life *l, const struct gseen *g)
 		l->input_flag = (uint8_t)g->input_flag;
 	}
 	l->output = later(l->output, g->output);
-	if (g->bytes_out != UNKNOWN && (l->bytes_out == UNKNOWN || l->span_ns <= MAX(g->hi - g->lo, 0)))
-		l->bytes_out = g->bytes_out;
+	if (l->bytes_out == UNKNOWN || l->shown.bytes != UNKNOWN)
+		l->bytes_out = l->shown.there && l->shown.bytes != UNKNOWN ? l->shown.bytes : g->bytes_out;
 	l->streamed = MAX(l->streamed, g->streamed);
 	l->client_gone = MAX(l->client_gone, g->client_gone);
 	if (g->batch > (int64_t)l->batch)
@@ -332,6 +355,7 @@ static void life_fold(struct life *l, const struct gseen *g)
 static int life_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
 {
 	struct gseen g;
+	struct text room;
 	uint8_t conflict = 0;
 	bool copy = false;
 	int res = gseen_read(r, source, b, row, &g, err);
@@ -351,16 +375,62 @@ static int life_row(struct resolve *r, uint32_t source, const struct event_batch
 	if (!l)
 		res = life_add(r, &g, conflict, &l, err);
 	if (!res && !copy) {
-		life_fold(l, &g);
+		life_fold(r, l, &g);
 		if (is_final(&g) && g.key && l->start_source == g.source + 1)
 			life_overlaps(r, l, &g);
+		l->listed |= g.rooms.len != 0;
+	}
+	if (!res && (!copy || l->listed)) /* the rooms of a long list come in several events of one record */
 		res = life_room(r, l, g.room, err);
+	while (!res && text_split(&g.rooms, ',', &room)) {
+		uint32_t id;
+		res = names_id(&r->names, text_trim(room), &id, err);
+		if (!res && id && !text_is(names_text(&r->names, id), "0")) {
+			name_at(&r->names, id)->gateway = true;
+			res = life_room(r, l, id, err);
+		}
 	}
 	return res ? res : refs_add(r, &l->refs, g.ref, err);
+}
+
+/* A batch whose rooms are told is as many responses as it has rooms: each becomes a lifetime of its own, with all that
+ * the records say of the whole. */
+static int life_split(struct resolve *r, uint32_t at, struct err *err)
+{
+	struct life *l = life_at(r, at);
+	uint32_t rooms = l->rooms;
+	for (uint32_t i = rooms, next; i; i = next) {
+		struct room_node *n = shelf_at(&r->rooms, i - 1);
+		struct life *to = l;
+		next = n->next;
+		n->next = 0;
+		if (next) { /* the first room, last in the list, stays with the lifetime itself */
+			to = shelf_add(&r->lives);
+			if (!to)
+				return err_nomem(err);
+			*to = *l;
+			to->next = 0;
+		}
+		to->rooms = i;
+		to->element = true;
+	}
+	return 0;
+}
+
+static int life_batches(struct resolve *r, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0, n = r->lives.n; i < n && !res; i++) {
+		struct life *l = life_at(r, i);
+		if (l->listed && l->rooms && ((struct room_node *)shelf_at(&r->rooms, l->rooms - 1))->next)
+			res = life_split(r, i, err);
+	}
+	return res;
 }
 
 int life_load(struct resolve *r, struct err *err)
 {
 	uint32_t mask = ((1u << GATEWAY_COLUMNS) - 1) & ~(1u << GATEWAY_BYTES_IN | 1u << GATEWAY_UPSTREAM);
-	return load_each(r, EVENT_GATEWAY, mask, life_row, err);
+	int res = load_each(r, EVENT_GATEWAY, mask, life_row, err);
+	return res ? res : life_batches(r, err);
 }

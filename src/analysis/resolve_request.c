@@ -144,7 +144,7 @@ static int describe(struct resolve *r, struct request *q, struct err *err)
 			q->tenant = l->tenant;
 		if (!q->model)
 			q->model = l->model;
-		batch |= l->batch > 1;
+		batch |= l->batch > 1 && !l->element;
 		errors = MAX(errors, MAX(l->prefill_errors, l->decode_errors) +
 					 (l->final && l->status != UNKNOWN && l->status < 400));
 		retries = MAX(retries, l->retries + 1);
@@ -166,6 +166,7 @@ static int describe(struct resolve *r, struct request *q, struct err *err)
 	}
 	for (uint32_t i = 0; i < q->n_legs && !q->model; i++)
 		q->model = leg_at(r, r->leg_order[q->legs_from + i])->model;
+	q->conflict |= response_conflicts(r, q);
 	attempts(r, q, batch);
 	if (!batch)
 		q->attempts = MAX(q->attempts, MAX(errors, retries));

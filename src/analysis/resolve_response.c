@@ -3,8 +3,9 @@
  *
  * A request has a response when a gateway saw it or when an engine decoded for it. Delivered is "no" only where a
  * record shows that nothing reached the client: an error status, no bytes, no tokens, a client that left before the
- * first byte. A prefill leg's count is never the length of a prompt (a rejected one says 1), and a sum over a batch is
- * none either.
+ * first byte. Several gateways may have seen one request, and an inner one several times (hedged attempts): what one of
+ * them recorded as sent is never overruled to "no" by what another says.
+ * A prefill leg's count is never the length of a prompt (a rejected one says 1), and a sum over a batch is none either.
  */
 #include "resolve.h"
 
@@ -16,7 +17,8 @@ struct response {
 	enum flag prompt_flag;
 	int8_t streamed, client_gone;
 	uint32_t finish;
-	bool gateway, batch, split;
+	bool gateway, batch, element, doubtful;
+	struct hop shown, sent, failed, passed;
 	/* engine's side, of the last attempt */
 	const struct leg *answer; /* decode or unified leg, NULL: none */
 	int64_t engine_output;
@@ -50,35 +52,83 @@ static const struct leg *answering(const struct resolve *r, const struct request
 	return best;
 }
 
+/* Lengths that the legs of a request know. */
+struct lengths {
+	int64_t longest, rejected, prefilled,
+	    exact;      /* exact: the longest that an answering leg counted; none when cut */
+	enum flag flag; /* of longest */
+};
+
+static struct lengths legs_length(const struct resolve *r, const struct request *q)
+{
+	struct lengths n = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, FLAG_NONE};
+	bool cut = false;
+	for (uint32_t i = 0; i < q->n_legs; i++) {
+		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
+		cut |= l->outcome == OUT_TRUNCATED;
+		n.rejected = later(n.rejected, l->rejected);
+		if (l->role == ROLE_PREFILL && l->input > 1 && l->outcome == OUT_FINISHED)
+			n.prefilled = later(n.prefilled, l->input);
+		if (l->role == ROLE_PREFILL || l->input == UNKNOWN || (l->outcome == OUT_REJECTED && l->input <= 1))
+			continue;
+		if (n.longest == UNKNOWN || l->input > n.longest) {
+			n.longest = l->input;
+			n.flag = (enum flag)l->input_flag;
+		}
+	}
+	n.exact = n.flag == FLAG_EXACT && n.longest > 1 && !cut ? n.longest : UNKNOWN;
+	return n;
+}
+
+/* A chat template or a special token more or less is no contradiction. */
+static bool counts_differ(int64_t gateway, int64_t engine)
+{
+	if (gateway == UNKNOWN || engine == UNKNOWN)
+		return false;
+	int64_t diff = gateway > engine ? gateway - engine : engine - gateway;
+	return diff > MAX(16, engine / 200);
+}
+
+/* The lowest limit of the prefill boots that this request met; UNKNOWN: none is known. */
+static int64_t lowest_limit(const struct resolve *r, const struct request *q)
+{
+	int64_t limit = UNKNOWN;
+	for (uint32_t i = 0; i < q->n_legs; i++) {
+		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
+		if (l->role != ROLE_DECODE && l->boot)
+			limit = earlier(limit, boot_at(r, l->boot - 1)->number[BN_LIMIT]);
+	}
+	return limit;
+}
+
 static void prompt_length(const struct resolve *r, const struct request *q, struct response *p, int64_t gateway,
 			  enum flag flag)
 {
-	int64_t legs = UNKNOWN, rejected = UNKNOWN, prefilled = UNKNOWN;
-	enum flag legs_flag = FLAG_NONE;
-	for (uint32_t i = 0; i < q->n_legs; i++) {
-		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
-		rejected = later(rejected, l->rejected);
-		if (l->role == ROLE_PREFILL && l->input > 1 && l->outcome == OUT_FINISHED)
-			prefilled = later(prefilled, l->input);
-		if (l->role == ROLE_PREFILL || l->input == UNKNOWN || (l->outcome == OUT_REJECTED && l->input <= 1))
-			continue;
-		if (legs == UNKNOWN || l->input > legs) {
-			legs = l->input;
-			legs_flag = (enum flag)l->input_flag;
-		}
+	struct lengths legs = legs_length(r, q);
+	if (p->element) { /* told apart by its room: the sum is not its length */
+		gateway = UNKNOWN;
+	} else if (p->batch) { /* each element has a length of its own; the longest is the one that matters */
+		p->prompt = legs.longest;
+		p->prompt_flag = legs.longest == UNKNOWN ? FLAG_NONE : FLAG_AT_LEAST;
+		return;
 	}
-	if (p->batch) { /* each element has a length of its own; the longest is the one that matters */
-		p->prompt = legs;
-		p->prompt_flag = legs == UNKNOWN ? FLAG_NONE : FLAG_AT_LEAST;
+	if (flag == FLAG_EXACT && gateway != UNKNOWN && legs.exact != UNKNOWN) {
+		/* the engine's count decides; where the gateway's is much larger, some of it may be somewhere else */
+		int64_t limit = lowest_limit(r, q);
+		p->prompt = legs.exact;
+		p->prompt_flag =
+		    counts_differ(gateway, legs.exact) && gateway > legs.exact && (limit == UNKNOWN || gateway >= limit)
+			? FLAG_AT_LEAST
+			: FLAG_EXACT;
 		return;
 	}
 	const struct {
 		int64_t value;
 		enum flag flag;
 	} order[] = {{flag == FLAG_EXACT ? gateway : UNKNOWN, FLAG_EXACT},
-		     {legs, legs_flag},
-		     {rejected, FLAG_EXACT},
-		     {prefilled, FLAG_EXACT},
+		     {legs.longest, legs.flag},
+		     {legs.rejected, FLAG_EXACT},
+		     {legs.prefilled, FLAG_EXACT},
 		     {gateway, flag}};
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		if (order[i].value == UNKNOWN)
@@ -100,51 +150,123 @@ static bool is_abort_finish(const struct resolve *r, uint32_t finish)
 	return text_is(t, "abort") || text_is(t, "aborted");
 }
 
-static void delivered_gateway(const struct resolve *r, struct response *p)
+/* Is a clearly the one that speaks to the client? It alone knows the tenant, or it spans the other. */
+static bool is_outer(const struct hop *a, const struct hop *b)
 {
-	bool some = (p->bytes != UNKNOWN && p->bytes > 0) || (p->output != UNKNOWN && p->output > 0);
-	bool generated = p->engine_output != UNKNOWN && p->engine_output > 0;
-	char line[160];
-	if (p->split) {
-		say(p, TRI_UNKNOWN, "two gateways give different statuses for this request");
-		return;
+	return (a->face >= 2 && a->face > b->face) || (a->face >= b->face && a->span_ns > b->span_ns + NS_PER_S);
+}
+
+/* Two records of one request say different things of its end. true: decided. */
+static bool delivered_against(struct response *p)
+{
+	const struct hop *sent = &p->sent, *failed = &p->failed, *passed = &p->passed;
+	char line[160], error[48] = "no bytes";
+	if (!failed->there || (!sent->there && !passed->there) || (p->output == 0 && p->status != 499))
+		return false;
+	if (failed->status != UNKNOWN && failed->status >= 400)
+		(void)snprintf(error, sizeof(error), "status %lld", (long long)failed->status);
+	if (sent->there) {
+		bool yes = is_outer(sent, failed);
+		(void)snprintf(line, sizeof(line), "%s: one record says that content was sent, another says %s",
+			       yes ? "the outer gateway sent content" : "contradiction", error);
+		say(p, yes ? TRI_YES : TRI_UNKNOWN, line);
+		return true;
 	}
+	bool generated = p->engine_output != UNKNOWN && p->engine_output > 0;
+	if (passed->face > failed->face || failed->face > passed->face ||
+	    (generated && passed->span_ns > failed->span_ns + NS_PER_S))
+		return false; /* the outer one decides */
+	(void)snprintf(line, sizeof(line), "contradiction: one record says success, another says %s", error);
+	say(p, TRI_UNKNOWN, line);
+	return true;
+}
+
+/* The error of a gateway that may stand behind another one, which may have asked somebody else. */
+static bool error_is_inner(const struct response *p)
+{
+	bool generated = p->engine_output != UNKNOWN && p->engine_output > 1;
+	return p->shown.there && !p->shown.face && (generated || p->doubtful || p->status == 499);
+}
+
+static void delivered_error(struct response *p)
+{
+	char line[160];
+	bool some = (p->bytes != UNKNOWN && p->bytes > 0) || (p->output != UNKNOWN && p->output > 0);
 	if (p->status == 499 && some) {
 		say(p, TRI_YES, "client left in the middle of the answer");
-		return;
-	}
-	if (p->status != UNKNOWN && p->status >= 400) {
+	} else if (error_is_inner(p)) {
+		(void)snprintf(line, sizeof(line),
+			       "status %lld of a gateway that counts nothing and names no tenant; what the client got "
+			       "is not recorded",
+			       (long long)p->status);
+		say(p, TRI_UNKNOWN, line);
+	} else {
 		(void)snprintf(line, sizeof(line), "error status %lld", (long long)p->status);
 		say(p, TRI_NO, line);
-	} else if (p->bytes == 0) {
-		say(p, TRI_NO, p->client_gone > 0 ? "client left before the first byte" : "no bytes were sent");
-	} else if (p->output == 0) {
-		say(p, TRI_NO, "no completion tokens");
-	} else if (is_error_finish(r, p->finish) && (p->output == UNKNOWN)) {
-		say(p, TRI_NO, "the answer ended in an error and no completion tokens are recorded");
-	} else if (p->client_gone > 0 && !some) {
-		say(p, TRI_UNKNOWN, "client left; how much was sent by then is not recorded");
-	} else if (is_abort_finish(r, p->finish) && p->output == UNKNOWN) {
-		say(p, TRI_UNKNOWN, "aborted; whether any content was sent by then is not recorded");
-	} else if (p->status == UNKNOWN) {
-		say(p, some ? TRI_YES : TRI_UNKNOWN,
-		    some ? "content was sent" : "no record of the end of this request");
-	} else if (p->status >= 200 && p->status < 300 && (some || generated)) {
+	}
+}
+
+static void delivered_success(struct response *p, bool some)
+{
+	char line[160];
+	bool generated = p->engine_output != UNKNOWN && p->engine_output > 0;
+	if (!some && !generated) {
+		(void)snprintf(line, sizeof(line), "status %lld; neither bytes nor tokens are recorded",
+			       (long long)p->status);
+		say(p, TRI_UNKNOWN, line);
+	} else if (p->output == UNKNOWN && p->engine_output == 0) {
 		/* a stream whose only event is an error has bytes, but the engine generated nothing */
-		if (p->output == UNKNOWN && p->engine_output == 0) {
-			say(p, TRI_NO, "the engine generated no tokens");
-			return;
-		}
+		say(p, TRI_NO, "the engine generated no tokens");
+	} else {
 		(void)snprintf(line, sizeof(line), "status %lld, %s", (long long)p->status,
 			       p->output != UNKNOWN  ? "completion tokens recorded"
 			       : p->bytes != UNKNOWN ? "bytes sent"
 						     : "tokens generated by the engine");
 		say(p, TRI_YES, line);
-	} else {
-		(void)snprintf(line, sizeof(line), "status %lld; neither bytes nor tokens are recorded",
-			       (long long)p->status);
-		say(p, TRI_UNKNOWN, line);
 	}
+}
+
+static void delivered_gateway(const struct resolve *r, struct response *p)
+{
+	bool some = (p->bytes != UNKNOWN && p->bytes > 0) || (p->output != UNKNOWN && p->output > 0);
+	if (delivered_against(p))
+		return;
+	if (p->status != UNKNOWN && p->status >= 400)
+		delivered_error(p);
+	else if (p->bytes == 0)
+		say(p, TRI_NO, p->client_gone > 0 ? "client left before the first byte" : "no bytes were sent");
+	else if (p->output == 0)
+		say(p, TRI_NO, "no completion tokens");
+	else if (is_error_finish(r, p->finish) && p->output == UNKNOWN)
+		say(p, TRI_NO, "the answer ended in an error and no completion tokens are recorded");
+	else if (p->client_gone > 0 && !some)
+		say(p, TRI_UNKNOWN, "client left; how much was sent by then is not recorded");
+	else if (is_abort_finish(r, p->finish) && p->output == UNKNOWN)
+		say(p, TRI_UNKNOWN, "aborted; whether any content was sent by then is not recorded");
+	else if (p->status == UNKNOWN)
+		say(p, some ? TRI_YES : TRI_UNKNOWN,
+		    some ? "content was sent" : "no record of the end of this request");
+	else if (p->status >= 200 && p->status < 300)
+		delivered_success(p, some);
+	else
+		say(p, TRI_UNKNOWN, "neither a success nor an error is recorded");
+}
+
+/* One element of a batch: what the record says of all together says nothing of a single one, unless it is an error. */
+static void delivered_element(struct response *p)
+{
+	if (p->status != UNKNOWN && p->status >= 400 && !p->sent.there)
+		delivered_error(p);
+	else if (p->bytes == 0 && !p->sent.there)
+		say(p, TRI_NO, "no bytes were sent for the batch");
+	else if (p->output == 0)
+		say(p, TRI_NO, "no completion tokens for the batch");
+	else if (p->engine_output == 0)
+		say(p, TRI_NO, "the engine generated no tokens for this element of the batch");
+	else if (p->sent.there && p->engine_output != UNKNOWN)
+		say(p, TRI_YES, "content was sent for the batch, and the engine generated tokens for this element");
+	else
+		say(p, TRI_UNKNOWN, "only sums over the batch are recorded");
 }
 
 static void delivered_engine(struct response *p)
@@ -164,24 +286,36 @@ static void delivered_engine(struct response *p)
 		say(p, TRI_UNKNOWN, "no gateway record of this request");
 }
 
+/* Outcome records of all lifetimes of a request. */
+static void hops_of(const struct resolve *r, const struct request *q, struct response *p)
+{
+	for (uint32_t i = 0; i < q->n_lives; i++) {
+		const struct life *l = life_at(r, r->life_order[q->lives_from + i]);
+		hop_take(&p->shown, &l->shown);
+		hop_take(&p->sent, &l->sent);
+		hop_take(&p->failed, &l->failed);
+		hop_take(&p->passed, &l->passed);
+	}
+}
+
 static int gateway_side(struct resolve *r, const struct request *q, struct response *p, struct err *err)
 {
-	int64_t gateway = UNKNOWN, span = -2;
+	int64_t gateway = UNKNOWN;
 	enum flag flag = FLAG_NONE;
 	int res = 0;
+	hops_of(r, q, p);
+	if (p->shown.there) {
+		p->status = p->shown.status;
+		p->bytes = p->shown.bytes;
+	}
 	for (uint32_t i = 0; i < q->n_lives && !res; i++) {
 		const struct life *l = life_at(r, r->life_order[q->lives_from + i]);
-		int64_t status = l->status != UNKNOWN ? l->status : l->final ? UNKNOWN : l->inner_status;
-		int64_t its = l->status != UNKNOWN ? l->span_ns : -1;
 		p->gateway = true;
-		p->split |= l->status_split;
+		p->element |= l->element;
 		p->batch |= l->batch > 1;
-		if (status != UNKNOWN && its > span) {
-			p->status = status;
-			span = its;
-			if (l->bytes_out != UNKNOWN)
-				p->bytes = l->bytes_out;
-		}
+		p->doubtful |= (l->conflict & (CONFLICT_OVERLAP | CONFLICT_AMBIGUOUS)) != 0;
+		if (!p->shown.there && !l->final && l->inner_status != UNKNOWN)
+			p->status = l->inner_status;
 		if (p->bytes == UNKNOWN)
 			p->bytes = l->bytes_out;
 		if ((enum flag)l->input_flag > flag) {
@@ -201,6 +335,22 @@ static int gateway_side(struct resolve *r, const struct request *q, struct respo
 	return res;
 }
 
+uint32_t response_conflicts(const struct resolve *r, const struct request *q)
+{
+	struct response p = {.batch = false};
+	uint32_t ret = 0;
+	hops_of(r, q, &p);
+	bool error = p.failed.there && p.failed.status != UNKNOWN && p.failed.status >= 400;
+	if (p.failed.there && (p.sent.there || (p.passed.there && error && p.failed.status != 499)))
+		ret |= CONFLICT_OUTCOME;
+	for (uint32_t i = 0; i < q->n_lives; i++) {
+		const struct life *l = life_at(r, r->life_order[q->lives_from + i]);
+		if (l->input_flag == FLAG_EXACT && l->batch <= 1 && counts_differ(l->input, legs_length(r, q).exact))
+			ret |= CONFLICT_LENGTH;
+	}
+	return ret;
+}
+
 static int response_of(struct resolve *r, const struct request *q, struct response *p, struct err *err)
 {
 	*p = (struct response){.streamed = -1, .client_gone = -1};
@@ -213,7 +363,11 @@ static int response_of(struct resolve *r, const struct request *q, struct respon
 		p->engine_output = p->answer->output;
 		p->streamed = MAX(p->streamed, p->answer->streamed);
 	}
-	if (p->gateway) {
+	if (p->element) {
+		delivered_element(p);
+		p->bytes = UNKNOWN; /* sums */
+		p->output = p->engine_output;
+	} else if (p->gateway) {
 		delivered_gateway(r, p);
 	} else if (p->answer) {
 		const struct leg *l = p->answer;

@@ -54,6 +54,8 @@ static int conflict_text(uint32_t bits, struct buf *out, struct err *err)
 	    "one id was used by requests that overlap in time: kept apart",
 	    "an id fits several requests: not joined by it",
 	    "one room was used by several executions in one place",
+	    "records of gateways contradict each other about how it ended",
+	    "gateway and engine count different prompt lengths",
 	};
 	int res = 0;
 	buf_clear(out);

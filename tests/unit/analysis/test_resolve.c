@@ -316,7 +316,7 @@ static void test_delivered(void **state)
 	}
 }
 
-/* An edge proxy's 502 is what the client got, whatever the router inside thought. */
+/* An edge proxy's 502 against a router that counted what it sent: nobody can clear this response. */
 static void test_outer_status(void **state)
 {
 	(void)state;
@@ -328,7 +328,110 @@ static void test_outer_status(void **state)
 	resolve();
 	assert_string_equal(
 	    rows("SELECT r.name, status, delivered FROM response JOIN request r USING(request) ORDER BY response"),
-	    "q|502|no;s|502|unknown;");
+	    "q|200|unknown;s|200|unknown;");
+}
+
+#define ENDS                                                                                                       \
+	"SELECT r.name, status, delivered, coalesce(r.conflict, '-') FROM response JOIN request r USING(request) " \
+	"ORDER BY response"
+#define CONTRADICT "records of gateways contradict each other about how it ended"
+
+/* What a gateway that faces the client recorded as sent is not overruled by what another one says. */
+static void test_sent_stays(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), a = source("a.log", NULL, NULL), b = source("b.log", NULL, NULL);
+	put(g, EVENT_GATEWAY, 5,
+	    "what=access gateway_id=q tenant=t status=200 bytes_sent=90 started_ns=0 finished_ns=5");
+	put(a, EVENT_GATEWAY, 12, "what=access gateway_id=q status=200 started_ns=0 finished_ns=12");
+	put(b, EVENT_GATEWAY, 9, "what=access gateway_id=q status=500 started_ns=0 finished_ns=9");
+	/* a client that left in the middle, and a router that did not notice */
+	put(g, EVENT_GATEWAY, 105,
+	    "what=access gateway_id=s tenant=t status=499 bytes_sent=90 started_ns=100 finished_ns=105");
+	put(a, EVENT_GATEWAY, 106, "what=access gateway_id=s status=200 started_ns=100 finished_ns=106");
+	/* two gateways that look alike: which of them is the outer one is not told */
+	put(g, EVENT_GATEWAY, 205,
+	    "what=access gateway_id=u tenant=t status=200 bytes_sent=90 started_ns=200 finished_ns=205");
+	put(a, EVENT_GATEWAY, 209,
+	    "what=access gateway_id=u tenant=t status=502 bytes_sent=9 started_ns=200 finished_ns=209");
+	/* the edge gave an error, the router counts nothing */
+	put(g, EVENT_GATEWAY, 305,
+	    "what=access gateway_id=v tenant=t status=504 bytes_sent=9 started_ns=300 finished_ns=305");
+	put(a, EVENT_GATEWAY, 306, "what=access gateway_id=v status=200 started_ns=300 finished_ns=306");
+	resolve();
+	assert_string_equal(rows(ENDS), "q|200|yes|" CONTRADICT ";s|499|yes|-;u|502|unknown|" CONTRADICT
+					";v|504|no|" CONTRADICT ";");
+}
+
+/* Only an inner gateway's error is left, and the engine generated: another gateway may have delivered it. */
+static void test_inner_error(void **state)
+{
+	(void)state;
+	int64_t r = source("router.log", NULL, NULL), d = source("d.log", "d", NULL);
+	put(r, EVENT_GATEWAY, 5, "what=access gateway_id=q status=500 room=7 started_ns=0 finished_ns=5");
+	put(d, EVENT_LEG, 5, "what=finished role=decode rid=x room=7 input_tokens=90 output_tokens=30 started_ns=1");
+	put(r, EVENT_GATEWAY, 105, "what=access gateway_id=s status=500 started_ns=100 finished_ns=105");
+	resolve();
+	assert_string_equal(rows(ENDS), "q|500|unknown|-;s|500|no|-;");
+}
+
+/* A batch of which the gateway tells all rooms is as many responses; its usage is no length of any. */
+static void test_batch_of_rooms(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), p = source("p.log", "p", NULL), d = source("d.log", "d", NULL);
+	put(g, EVENT_GATEWAY, 5,
+	    "what=access gateway_id=q tenant=t status=200 bytes_sent=90 prompt_tokens=410 completion_tokens=60 "
+	    "room=7,8,9 batch=3 started_ns=0 finished_ns=5");
+	put(p, EVENT_LEG, 2, "what=finished role=prefill rid=a room=7 input_tokens=200 started_ns=1");
+	put(p, EVENT_LEG, 2, "what=finished role=prefill rid=b room=8 input_tokens=1 started_ns=1");
+	put(d, EVENT_LEG, 4, "what=finished role=decode rid=x room=7 input_tokens=200 output_tokens=30 started_ns=1");
+	put(d, EVENT_LEG, 4, "what=finished role=decode rid=y room=8 input_tokens=210 output_tokens=0 started_ns=1");
+	resolve();
+	assert_string_equal(
+	    rows(
+		"SELECT status, prompt_tokens, prompt_tokens_flag, completion_tokens, bytes_sent, delivered, attempts, "
+		"(SELECT group_concat(value) FROM alias a WHERE a.request = r.request AND kind = 'room'), t.name "
+		"FROM response JOIN request r USING(request) JOIN tenant t USING(tenant) ORDER BY 8"),
+	    "200|200|exact|30|-|yes|1|7|t;200|210|exact|0|-|no|1|8|t;200|-|-|-|-|unknown|1|9|t;");
+	assert_string_equal(rows("SELECT count(*) FROM request"), "3;");
+}
+
+/* Gateway and engine count differently: the engine's count decides, and a larger sum clears nothing. */
+static void test_two_counts(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), p = source("p.log", "p", NULL), d = source("d.log", "d", NULL);
+	static const struct {
+		int gateway, engine;
+		const char *want;
+	} cases[] = {
+	    {700, 200, "200|at_least|1;"}, {210, 200, "200|exact|0;"}, {300, 200, "200|exact|1;"},
+	    {200, 650, "650|exact|1;"},    {650, 655, "655|exact|0;"},
+	};
+	put(p, EVENT_BOOT, 0, "what=pool engine=sglang role=prefill context_len=1000 pool_tokens=600");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char line[256];
+		double at = 100 + (double)i * 100;
+		snprintf(line, sizeof(line), "what=access gateway_id=q%zu status=200 prompt_tokens=%d room=%zu", i,
+			 cases[i].gateway, i + 1);
+		put(g, EVENT_GATEWAY, at, line);
+		snprintf(line, sizeof(line), "what=finished role=prefill rid=a%zu room=%zu input_tokens=%d", i, i + 1,
+			 cases[i].engine);
+		put(p, EVENT_LEG, at, line);
+		snprintf(line, sizeof(line), "what=finished role=decode rid=b%zu room=%zu input_tokens=%d", i, i + 1,
+			 cases[i].engine);
+		put(d, EVENT_LEG, at, line);
+	}
+	resolve();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char query[256];
+		snprintf(query, sizeof(query),
+			 "SELECT prompt_tokens, prompt_tokens_flag, conflict IS NOT NULL FROM response JOIN request "
+			 "USING(request) WHERE name = 'q%zu'",
+			 i);
+		assert_string_equal(rows(query), cases[i].want);
+	}
 }
 
 static void order_events(int64_t p, int64_t d, int64_t g, int64_t e)
@@ -414,8 +517,9 @@ int main(void)
 	    CASE(test_hostile_tenants), CASE(test_hostile_overlap),  CASE(test_hostile_response_id),
 	    CASE(test_layers_fold),     CASE(test_rid_reuse),        CASE(test_page_log_alone),
 	    CASE(test_page_log_joins),  CASE(test_stray_rejections), CASE(test_batch_is_no_length),
-	    CASE(test_delivered),       CASE(test_outer_status),     CASE(test_order_of_files),
-	    CASE(test_twice_is_once),   CASE(test_empty_case),
+	    CASE(test_sent_stays),      CASE(test_inner_error),      CASE(test_batch_of_rooms),
+	    CASE(test_two_counts),      CASE(test_delivered),        CASE(test_outer_status),
+	    CASE(test_order_of_files),  CASE(test_twice_is_once),    CASE(test_empty_case),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

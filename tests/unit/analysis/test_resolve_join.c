@@ -257,10 +257,38 @@ static void test_health_checks(void **state)
 	assert_string_equal(rows("SELECT count(*) FROM response"), "1;");
 }
 
+/* The trace id of one gateway is the request id of the next; a session's trace joins nobody. */
+static void test_trace_is_request(void **state)
+{
+	(void)state;
+	int64_t l = source("llm.jsonl", NULL, NULL), g = source("router.log", NULL, NULL);
+	put(l, EVENT_GATEWAY, 5,
+	    "what=access gateway_id=m1 trace_id=x tenant=t status=200 bytes_sent=9 started_ns=0 finished_ns=5");
+	put(g, EVENT_GATEWAY, 4, "what=access gateway_id=x status=200 room=7 started_ns=1 finished_ns=4");
+	/* one trace, two requests at once */
+	put(l, EVENT_GATEWAY, 105,
+	    "what=access gateway_id=m2 trace_id=y tenant=t status=200 bytes_sent=9 started_ns=100 finished_ns=105");
+	put(l, EVENT_GATEWAY, 105,
+	    "what=access gateway_id=m3 trace_id=y tenant=t status=200 bytes_sent=9 started_ns=100 finished_ns=105");
+	put(g, EVENT_GATEWAY, 104, "what=access gateway_id=y status=200 room=8 started_ns=101 finished_ns=104");
+	/* the same id hours later is another request */
+	put(l, EVENT_GATEWAY, 205,
+	    "what=access gateway_id=m4 trace_id=z tenant=t status=200 bytes_sent=9 started_ns=200 finished_ns=205");
+	put(g, EVENT_GATEWAY, 9004, "what=access gateway_id=z status=200 room=9 started_ns=9001 finished_ns=9004");
+	resolve();
+	assert_string_equal(
+	    rows("SELECT name, (SELECT group_concat(kind || ' ' || value || ' ' || rule, ',') FROM "
+		 "alias a WHERE a.request = r.request) FROM request r ORDER BY request"),
+	    "m1|gateway_id m1 own,trace_id x own,gateway_id x trace_id,room 7 trace_id;"
+	    "m2|gateway_id m2 own,trace_id y own;m3|gateway_id m3 own,trace_id y own;"
+	    "y|gateway_id y own,room 8 own;m4|gateway_id m4 own,trace_id z own;z|gateway_id z own,room 9 own;");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
+	    CASE(test_trace_is_request),
 	    CASE(test_open_start),
 	    CASE(test_open_start_and_edge),
 	    CASE(test_open_start_without_duration),
