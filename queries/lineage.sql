@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- lineage: the life of one request
 -- question: What legs did the request have, which pages, who wrote them before it, who read them after it?
--- param:  :request text -  number of the request, or anything that the logs call it
+-- param:  :request text required  number of the request, or anything that the logs call it
 -- column: at time ns  when
 -- column: what text -  leg; a page operation; read_from (whose content it read); read_by (who read its content)
 -- column: worker text -  where

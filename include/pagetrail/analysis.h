@@ -50,6 +50,7 @@ extern const size_t n_queries;
 
 struct query_column {
 	struct text name, type, unit, help; /* type: text integer real json tri time(ns -> RFC 3339) */
+	bool required;                      /* a parameter that has to be given */
 };
 struct query_info {
 	struct text name, title, question, order, empty;

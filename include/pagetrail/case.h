@@ -31,6 +31,8 @@ const char *case_path(const struct case_file *c);
 bool case_writable(const struct case_file *c);
 /* Statements of a reader end with ERR_INTERRUPTED once *stop is set (by a signal handler). */
 void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop);
+/* Is it set? For long work between statements, which then returns ERR_INTERRUPTED. */
+bool case_stopped(const struct case_file *c);
 
 int case_begin(struct case_file *c, struct err *err) MUST_CHECK; /* BEGIN IMMEDIATE */
 int case_commit(struct case_file *c, struct err *err) MUST_CHECK;

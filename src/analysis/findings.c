@@ -501,7 +501,7 @@ static int load_responses(struct loader *l, struct err *err)
 	if (rc == 0)
 		rc = next_leg(l, err);
 	while (rc >= 0 && (rc = sql_step(l->responses, err)) == 1)
-		rc = one_response(l, err);
+		rc = case_stopped(l->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : one_response(l, err);
 	return rc;
 }
 

@@ -373,6 +373,8 @@ int run_skip(struct run *r, const struct record *rec, struct err *err)
 
 int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err *err)
 {
+	if (case_stopped(r->c)) /* one record may name a million pages */
+		return err_set(err, ERR_INTERRUPTED, "stopped");
 	int rc = take_place(r, rec, in_doubt, err);
 	return rc == 0 ? sweep_record(r, &r->l->workers[rec->worker], rec, err) : rc;
 }

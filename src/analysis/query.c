@@ -4,7 +4,7 @@
  *   -- SPDX-License-Identifier: …        first line of the file
  *   -- NAME: title                       NAME is the file's name
  *   -- question: what it answers
- *   -- param:  :name type unit  help     any number
+ *   -- param:  :name type unit  help     any number; the unit "required": it has to be given
  *   -- column: name type unit  help      one for each column of the result, in order; unit - means none
  *   -- order:  column, column
  *   -- empty:  what an empty answer means
@@ -72,7 +72,8 @@ static const char *column_parse(struct text value, bool param, struct query_colu
 		at = text_find_char(rest, ' ', 0);
 	ret->unit = text_sub(rest, 0, at);
 	ret->help = at == SIZE_MAX ? (struct text){NULL, 0} : text_trim(text_from(rest, at));
-	if (text_is(ret->unit, "-"))
+	ret->required = param && text_is(ret->unit, "required");
+	if (text_is(ret->unit, "-") || ret->required)
 		ret->unit = (struct text){NULL, 0};
 	return NULL;
 }

@@ -49,11 +49,15 @@ static int correlate(const char *path, struct err *err)
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	int rc = case_open(&c, path, CASE_WRITE, err);
 	if (!rc)
+		case_stop_on(c, &system_stop);
+	if (!rc)
 		rc = case_begin(c, err);
 	if (!rc)
 		rc = resolve_case(c, err);
 	if (!rc)
 		rc = case_commit(c, err);
+	if (rc == ERR_INTERRUPTED)
+		return rc;
 	if (rc) {
 		err_hint(
 		    err,
@@ -77,6 +81,7 @@ int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err
 	rc = resolve_needed(c, err);
 	if (rc < 0)
 		return rc;
+	system_catch_stop();
 	if (rc == 1) {
 		case_closep(&c);
 		c = NULL;
@@ -86,7 +91,6 @@ int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err
 		if (rc)
 			return rc;
 	}
-	system_catch_stop();
 	case_stop_on(c, &system_stop);
 	rc = analysis_register(c, &a->analysis, err);
 	if (rc)
@@ -143,9 +147,31 @@ static int put_row(struct sql *s, const struct rows_column *columns, unsigned n,
 	return rows_end_row(r, err);
 }
 
+/* Is every parameter given that the query cannot do without? */
+static int check_required(const struct query_info *info, const struct ask *a, struct err *err)
+{
+	for (unsigned k = 0; k < info->n_params; k++) {
+		struct text name = info->params[k].name;
+		bool given = !info->params[k].required;
+		if (text_starts(name, ":"))
+			name = text_from(name, 1);
+		for (unsigned i = 0; i < a->params.n; i++)
+			given |= text_eq(a->params.name[i], name);
+		if (given)
+			continue;
+		err_set(err, ERR_USAGE, "query '%.*s' needs the parameter '%.*s': %.*s", TEXT_ARG(info->name),
+			TEXT_ARG(name), TEXT_ARG(info->params[k].help));
+		return err_hint(err, "give it as --param %.*s=VALUE", TEXT_ARG(name));
+	}
+	return 0;
+}
+
 /* Binds what the query declares; a parameter that it does not know is an error, not ignored. */
 static int bind_params(struct sql *s, const struct query_info *info, const struct ask *a, struct err *err)
 {
+	int res = check_required(info, a, err);
+	if (res)
+		return res;
 	for (unsigned i = 0; i < a->params.n; i++) {
 		struct text name = a->params.name[i], value = a->params.value[i];
 		char colon[128];

@@ -356,7 +356,13 @@ static int stop_wanted(void *ctx)
 
 void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop)
 {
+	c->stop = stop;
 	sqlite3_progress_handler(c->db, STOP_EVERY_STEPS, stop_wanted, (void *)stop);
+}
+
+bool case_stopped(const struct case_file *c)
+{
+	return c->stop && *c->stop != 0;
 }
 
 int case_begin(struct case_file *c, struct err *err)

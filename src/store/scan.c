@@ -66,6 +66,8 @@ int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_
 	event_batch_free(s->batch);
 	s->batch = NULL;
 	int r = s->ended ? 0 : sql_step(s->sql, err);
+	if (r >= 0 && case_stopped(s->sql->c))
+		r = err_set(err, ERR_INTERRUPTED, "stopped");
 	s->ended = r <= 0;
 	if (r <= 0)
 		return r;

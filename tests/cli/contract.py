@@ -125,9 +125,10 @@ with Box() as box:
         expect("scope" in message or "--limit" in message, f"{args}: the verb or option to be named: {message}")
     one_line_error(box.run("query", "case.ptc", "no_such_query", code=2))
     one_line_error(box.run("query", "case.ptc", "scope", "--param", "nonsense=1", code=2))
+    one_line_error(box.run("query", "case.ptc", "lineage", code=2))  # needs a request
     expect(box.json("sql", "case.ptc", "SELECT count(*) AS n FROM page_events")["rows"][0]["n"] > 0, "events through SQL")
     for name in re.findall(r'"name":"([a-z_]+)"', box.run("query", "--list", "--json").stdout.decode()):
-        box.run("query", "case.ptc", name, "--json", code=0)
+        box.run("query", "case.ptc", name, "--json", code=2 if name == "lineage" else 0)
 
     # Ctrl-C ends a question that never ends
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c"

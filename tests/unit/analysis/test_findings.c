@@ -2,6 +2,8 @@
 /* test_findings.c - predicates, classes and both sides, over small cases built from events */
 #include "fleet_fixture.h"
 
+#include "../../../src/analysis/findings.h"
+
 #define FINDING "SELECT class, t || a || l || d, band, grade, owner_count FROM findings() WHERE request = "
 
 static bool has_reason(const char *request_name, const char *reason)
@@ -557,6 +559,31 @@ static void test_unseen_attempt(void **state)
 	assert_true(has_reason("gw-1", "attempt_not_seen"));
 }
 
+/* A sweep is long work without a statement: it looks at the signal itself. */
+static void test_stopped(void **state)
+{
+	static volatile sig_atomic_t stop = 1, go = 0;
+	struct lineage *l = NULL;
+	struct err err = {0};
+	(void)state;
+	boots("0.5.9");
+	page_boot();
+	request(1, 10, 20, "a", 100, 200, "finished", 100);
+	good_pages(10, "d1", "0+10");
+	analyse(0, 0);
+	case_stop_on(fixture, &stop);
+	assert_int_equal(lineage_run(&l, fixture, &err), ERR_INTERRUPTED);
+	case_stop_on(fixture, &go);
+	assert_int_equal(lineage_run(&l, fixture, &err), 0);
+	struct findings *f = NULL;
+	struct analysis_params params = {0};
+	case_stop_on(fixture, &stop);
+	assert_int_equal(findings_run(&f, fixture, &params, l, &err), ERR_INTERRUPTED);
+	case_stop_on(fixture, &go);
+	lineage_free(l);
+	same("SELECT count(*) FROM findings()", "1;");
+}
+
 static void test_empty(void **state)
 {
 	(void)state;
@@ -572,10 +599,11 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-	    T(test_no_page_log), T(test_lengths),        T(test_person_says),   T(test_builds),
-	    T(test_unified),     T(test_stale),          T(test_late_write),    T(test_sharing_and_order),
-	    T(test_hole),        T(test_order_of_files), T(test_monotone),      T(test_empty),
-	    T(test_both_legs),   T(test_unseen_attempt), T(test_reading_shown), T(test_unknown_role),
+	    T(test_no_page_log),  T(test_lengths),        T(test_person_says),   T(test_builds),
+	    T(test_unified),      T(test_stale),          T(test_late_write),    T(test_sharing_and_order),
+	    T(test_hole),         T(test_order_of_files), T(test_monotone),      T(test_empty),
+	    T(test_both_legs),    T(test_unseen_attempt), T(test_reading_shown), T(test_stopped),
+	    T(test_unknown_role),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ static void test_parse(void **state)
 	assert_int_equal(info.n_params, 1);
 	assert_true(text_is(info.params[0].name, ":least"));
 	assert_true(text_is(info.params[0].unit, "tokens"));
+	assert_false(info.params[0].required);
 	assert_true(text_is(info.params[0].help, "at least so long"));
 	assert_int_equal(info.n_columns, 3);
 	assert_true(text_is(info.columns[0].unit, "request"));
