@@ -584,6 +584,30 @@ static void test_stopped(void **state)
 	same("SELECT count(*) FROM findings()", "1;");
 }
 
+/* What was joined by time and length alone says so; a request's name is among its aliases, row or not. */
+static void test_joined_loosely(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	put(gw, EVENT_GATEWAY, 30,
+	    "what=access gateway_id=g1 tenant=a model=m status=200 prompt_tokens=700 completion_tokens=40 started_ns=9 "
+	    "finished_ns=30");
+	put(pre, EVENT_LEG, 10.5,
+	    "what=finished rid=p1 room=1001 role=prefill input_tokens=700 output_tokens=1 started_ns=9.1 "
+	    "finished_ns=10.5");
+	put(dec, EVENT_LEG, 29.8,
+	    "what=finished rid=d1 room=1001 role=decode input_tokens=700 output_tokens=40 started_ns=9.2 "
+	    "finished_ns=29.8");
+	request(2, 50, 55, "a", 100, 200, "finished", 100);
+	analyse(0, 0);
+	same("SELECT request, aliases FROM findings()",
+	     "g1|[\"1001\",\"d1\",\"g1\",\"p1\"];gw-2|[\"9002\",\"d2\",\"gw-2\",\"p2\"];");
+	assert_true(has_reason("g1", "joined_by_time_and_length"));
+	assert_false(has_reason("gw-2", "joined_by_time_and_length"));
+	run("DELETE FROM alias WHERE value = 'g1'");
+	same("SELECT aliases FROM findings() WHERE request = 'g1'", "[\"1001\",\"d1\",\"g1\",\"p1\"];");
+}
+
 static void test_empty(void **state)
 {
 	(void)state;
@@ -599,11 +623,11 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-	    T(test_no_page_log),  T(test_lengths),        T(test_person_says),   T(test_builds),
-	    T(test_unified),      T(test_stale),          T(test_late_write),    T(test_sharing_and_order),
-	    T(test_hole),         T(test_order_of_files), T(test_monotone),      T(test_empty),
-	    T(test_both_legs),    T(test_unseen_attempt), T(test_reading_shown), T(test_stopped),
-	    T(test_unknown_role),
+	    T(test_no_page_log),    T(test_lengths),        T(test_person_says),   T(test_builds),
+	    T(test_unified),        T(test_stale),          T(test_late_write),    T(test_sharing_and_order),
+	    T(test_hole),           T(test_order_of_files), T(test_monotone),      T(test_empty),
+	    T(test_both_legs),      T(test_unseen_attempt), T(test_reading_shown), T(test_stopped),
+	    T(test_joined_loosely), T(test_unknown_role),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
