@@ -5,16 +5,23 @@
  * they are merged; the first value stays when a later one contradicts it, and the refs of both are kept. A
  * data-parallel rank inherits what its server says, but never its pool or limit. What ran before the first known start
  * is a boot without a beginning, made only when something else was seen of the worker then.
+ * A snapshot that contradicts the boot it falls into shows another boot, of which the start is lost. The boot before it
+ * then ends where its own log ends, and in between nobody knows what ran: no leg there has a boot, and a gap says so.
  */
 #include "resolve.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* All ranks print their pool within this time; a pool line after it is another start. */
 #define POOL_SPREAD_NS      (300 * NS_PER_S)
 /* "Ready" has several wordings within seconds. */
 #define READY_SPREAD_NS     (30 * NS_PER_S)
 #define ARGS_SPREAD_NS      (600 * NS_PER_S)
+/* A server that answers is not younger than its first lines, but for this much. */
+#define SNAPSHOT_SKEW_NS    (5 * NS_PER_S)
+/* Where one log of a worker ends and the next begins this much later, nothing is missing between them. */
+#define LOG_HOLE_NS         (600 * NS_PER_S)
 /* SGLang rejects at min(context - 1, pool - 1) - 5. */
 #define SGLANG_LIMIT_MARGIN 5
 
@@ -45,6 +52,12 @@ static int boot_row(struct resolve *r, uint32_t source, const struct event_batch
 	e->what = what_of(row_text(b, row, BOOT_WHAT));
 	e->role = role_of(row_text(b, row, BOOT_ROLE));
 	e->ref = row_ref(source, b, row);
+	e->vague = b->ts_quality[row] == STAMP_INTERPOLATED;
+	if (e->what != WHAT_SNAPSHOT) {
+		struct source_info *s = &r->sources[source];
+		s->seen_from = earlier(s->seen_from, e->at);
+		s->seen_to = later(s->seen_to, e->at);
+	}
 	for (int i = 0; i < BOOT_TEXTS && !res; i++)
 		res = names_id(&r->names, row_text(b, row, texts[i]), &e->text[i], err);
 	for (int i = 0; i < BOOT_NUMBERS; i++) {
@@ -92,18 +105,30 @@ static size_t events_of(struct boot_event **all, size_t n, uint32_t worker, stru
 	return count;
 }
 
-/* Would two facts make them two different processes? */
-static bool contradicts(const struct boot *b, const struct boot_event *e)
+static struct text version_text(const struct resolve *r, uint32_t id)
 {
-	static const int texts[] = {BT_VERSION, BT_COMMIT}, numbers[] = {BN_CONTEXT, BN_POOL};
-	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
-		if (b->text[texts[i]] && e->text[texts[i]] && b->text[texts[i]] != e->text[texts[i]])
+	struct text t = names_text(&r->names, id);
+	return t.len > 1 && (t.ptr[0] == 'v' || t.ptr[0] == 'V') ? text_from(t, 1) : t;
+}
+
+static bool numbers_differ(const struct boot *b, const struct boot_event *e, enum boot_number i)
+{
+	int64_t x = b->number[i], y = e->number[i];
+	if (x == UNKNOWN || y == UNKNOWN)
+		return false;
+	/* what is printed before the last word about the pool is near it */
+	return i == BN_POOL && b->pool_is_raw ? x / 8 < (x > y ? x - y : y - x) : x != y;
+}
+
+/* Would two facts make them two different processes? */
+static bool contradicts(const struct resolve *r, const struct boot *b, const struct boot_event *e)
+{
+	bool inherited = b->worker != e->worker;
+	for (int i = BT_VERSION; i <= BT_COMMIT; i++)
+		if (b->text[i] && e->text[i] && !text_eq(version_text(r, b->text[i]), version_text(r, e->text[i])))
 			return true;
-	for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (b->number[numbers[i]] != UNKNOWN && e->number[numbers[i]] != UNKNOWN &&
-		    b->number[numbers[i]] != e->number[numbers[i]])
-			return true;
-	return false;
+	return numbers_differ(b, e, BN_CONTEXT) || numbers_differ(b, e, BN_PAGE_SIZE) ||
+	       (!inherited && (numbers_differ(b, e, BN_POOL) || numbers_differ(b, e, BN_LIMIT)));
 }
 
 static bool after(int64_t at, int64_t mark, int64_t spread)
@@ -112,7 +137,7 @@ static bool after(int64_t at, int64_t mark, int64_t spread)
 }
 
 /* Does this event begin another boot than the one that is running? */
-static bool begins(const struct boot *b, const struct boot_event *e)
+static bool begins(const struct resolve *r, const struct boot *b, const struct boot_event *e)
 {
 	if (!b)
 		return true;
@@ -120,6 +145,8 @@ static bool begins(const struct boot *b, const struct boot_event *e)
 		return false;
 	if (b->stop_at != UNKNOWN)
 		return e->what != WHAT_STOP;
+	if (!b->log_source && e->what <= WHAT_READY) /* what a snapshot says does not outlive a start */
+		return after(e->at, b->seen_at, SNAPSHOT_SKEW_NS);
 	switch (e->what) {
 	case WHAT_START:
 		return after(e->at, b->ready_at, READY_SPREAD_NS) || after(e->at, b->start_at, READY_SPREAD_NS * 2);
@@ -133,7 +160,7 @@ static bool begins(const struct boot *b, const struct boot_event *e)
 		return after(e->at, b->pool_at, NS_PER_S) || after(e->at, b->args_at, ARGS_SPREAD_NS);
 	case WHAT_POOL: return after(e->at, b->ready_at, READY_SPREAD_NS) || after(e->at, b->pool_at, POOL_SPREAD_NS);
 	case WHAT_PAGE_BOOT: return b->pool_at != UNKNOWN && e->at > b->pool_at;
-	case WHAT_SNAPSHOT: return b->from_snapshot && contradicts(b, e);
+	case WHAT_SNAPSHOT: return contradicts(r, b, e);
 	case WHAT_READY:
 	case WHAT_STOP: return false;
 	}
@@ -142,7 +169,6 @@ static bool begins(const struct boot *b, const struct boot_event *e)
 
 static void boot_facts(struct boot *b, const struct boot_event *e, bool inherited)
 {
-	b->contradicted |= contradicts(b, e);
 	if (!b->role)
 		b->role = e->role;
 	for (int i = 0; i < BOOT_TEXTS; i++)
@@ -153,29 +179,97 @@ static void boot_facts(struct boot *b, const struct boot_event *e, bool inherite
 	for (int i = 0; i < BOOT_NUMBERS; i++) {
 		if (e->number[i] == UNKNOWN || (inherited && (i == BN_POOL || i == BN_LIMIT)))
 			continue;
-		if (b->number[i] == UNKNOWN || (i == BN_POOL && line && !b->pool_is_line))
-			b->number[i] = e->number[i];
+		if (b->number[i] != UNKNOWN && !(i == BN_POOL && line && !b->pool_is_line))
+			continue;
+		b->number[i] = e->number[i];
+		if (i == BN_POOL)
+			b->pool_is_raw = !line && e->what != WHAT_SNAPSHOT;
 	}
 	b->pool_is_line |= line && !inherited;
+}
+
+static struct boot *boot_new(struct resolve *r, uint32_t worker)
+{
+	struct boot *b = shelf_add(&r->boots);
+	if (!b)
+		return NULL;
+	*b = (struct boot){.worker = worker, .started_ns = UNKNOWN, .ended_ns = UNKNOWN, .rejection_limit = UNKNOWN};
+	b->start_at = b->args_at = b->pool_at = b->ready_at = b->stop_at = b->seen_at = UNKNOWN;
+	for (int i = 0; i < BOOT_NUMBERS; i++)
+		b->number[i] = UNKNOWN;
+	return b;
+}
+
+/* How far the logs that would show a restart go on without one, from the boot's own lines on, up to `to`. */
+static int64_t boot_covered(const struct resolve *r, const struct boot *b, int64_t to)
+{
+	int64_t end = b->seen_at;
+	if (!b->log_source || end == UNKNOWN)
+		return end;
+	const struct source_info *own = &r->sources[b->log_source - 1];
+	for (bool more = true; more && end < to;) {
+		more = false;
+		for (uint32_t i = 0; i < r->n_sources; i++) {
+			const struct source_info *s = &r->sources[i];
+			if (s->worker_at != own->worker_at || s->seen_to == UNKNOWN || s->seen_to <= end ||
+			    s->seen_from > end + LOG_HOLE_NS || !text_eq(s->format, own->format))
+				continue;
+			end = s->seen_to;
+			more = true;
+		}
+	}
+	return MIN(end, to);
+}
+
+static int boot_gap(struct resolve *r, const struct boot *b, const struct boot_event *e, int64_t from, const char *what,
+		    struct err *err)
+{
+	const struct worker *w = worker_at(r, b->worker);
+	struct gap g = {.kind = "boot",
+			.source = e->ref.source,
+			.worker = b->worker,
+			.from = from,
+			.to = e->at,
+			.missing = UNKNOWN};
+	if (w->has_ranks) /* said for each of its ranks */
+		return 0;
+	g.effect =
+	    arena_printf(&r->arena, "%.*s: %s", TEXT_ARG(text_sub(names_text(&r->names, w->name), 0, 100)), what);
+	int res = refs_add_all(r, &g.refs, &b->refs, err);
+	if (!res)
+		res = refs_add(r, &g.refs, e->ref, err);
+	return res ? res : gap_add(r, &g, err);
+}
+
+static int boot_begin(struct resolve *r, struct boot **cur, uint32_t worker, const struct boot_event *e,
+		      struct err *err)
+{
+	struct boot *before = *cur, *b = boot_new(r, worker);
+	int res = 0;
+	if (!b)
+		return err_nomem(err);
+	b->started_ns = !before && (e->what == WHAT_SNAPSHOT || e->what == WHAT_STOP) ? UNKNOWN : e->at;
+	if (before && e->what == WHAT_SNAPSHOT) {
+		if (before->stop_at == UNKNOWN)
+			before->ended_ns = boot_covered(r, before, e->at);
+		res =
+		    boot_gap(r, before, e, before->ended_ns,
+			     "a restart in this time was not logged: a snapshot shows another boot than the log. What "
+			     "ran in between is unknown, and so are limit and version for requests of this time",
+			     err);
+	} else if (before && before->stop_at == UNKNOWN) {
+		before->ended_ns = e->at;
+	}
+	*cur = b;
+	return res;
 }
 
 static int boot_take(struct resolve *r, struct boot **cur, uint32_t worker, const struct boot_event *e, struct err *err)
 {
 	bool inherited = e->worker != worker;
-	if (begins(*cur, e)) {
-		struct boot *b = shelf_add(&r->boots);
-		if (!b)
-			return err_nomem(err);
-		*b = (struct boot){.worker = worker};
-		b->ended_ns = b->start_at = b->args_at = b->pool_at = b->ready_at = b->stop_at = UNKNOWN;
-		b->rejection_limit = UNKNOWN;
-		for (int i = 0; i < BOOT_NUMBERS; i++)
-			b->number[i] = UNKNOWN;
-		b->started_ns = !*cur && (e->what == WHAT_SNAPSHOT || e->what == WHAT_STOP) ? UNKNOWN : e->at;
-		if (*cur && (*cur)->stop_at == UNKNOWN)
-			(*cur)->ended_ns = e->at;
-		*cur = b;
-	}
+	int res = begins(r, *cur, e) ? boot_begin(r, cur, worker, e, err) : 0;
+	if (res)
+		return res;
 	struct boot *b = *cur;
 	switch (e->what) {
 	case WHAT_START: b->start_at = earlier(b->start_at, e->at); break;
@@ -188,23 +282,87 @@ static int boot_take(struct resolve *r, struct boot **cur, uint32_t worker, cons
 	case WHAT_PAGE_BOOT: b->pool_at = earlier(b->pool_at, e->at); break;
 	case WHAT_READY: b->ready_at = earlier(b->ready_at, e->at); break;
 	case WHAT_STOP: b->stop_at = b->ended_ns = later(b->stop_at, e->at); break;
-	case WHAT_SNAPSHOT: b->from_snapshot = true; break;
+	case WHAT_SNAPSHOT: break;
 	}
+	b->seen_at = later(b->seen_at, e->at);
+	if (!b->log_source && e->what != WHAT_SNAPSHOT)
+		b->log_source = e->ref.source + 1;
 	boot_facts(b, e, inherited);
 	return refs_add(r, &b->refs, e->ref, err);
+}
+
+static bool is_start(const struct boot_event *e)
+{
+	return e->what == WHAT_START || e->what == WHAT_ARGS || e->what == WHAT_POOL;
+}
+
+/* A snapshot that contradicts the boot at hand, but fits a neighbour when clocks are allowed to differ; the time of a
+ * file says only that it is not younger. NULL: there is none. */
+static struct boot *snapshot_earlier(const struct resolve *r, const struct worker *w, const struct boot *cur,
+				     const struct boot_event *e)
+{
+	bool near = cur->started_ns != UNKNOWN && e->at != UNKNOWN && e->at <= cur->started_ns + SKEW_NS;
+	for (uint32_t k = r->boots.n; k-- > w->boots_from;) {
+		struct boot *b = boot_at(r, k);
+		if (b == cur)
+			continue;
+		if ((near || e->vague) && !contradicts(r, b, e))
+			return b;
+		if (!e->vague)
+			break;
+	}
+	return NULL;
+}
+
+/* Is the start of another boot logged soon after this snapshot? Then it is that one's, by a clock that is early. */
+static size_t snapshot_later(struct boot_event **events, size_t n, size_t at)
+{
+	for (size_t k = at + 1; k < n; k++)
+		if (is_start(events[k]) && events[k]->at != UNKNOWN && events[at]->at != UNKNOWN &&
+		    events[k]->at <= events[at]->at + SKEW_NS)
+			return k;
+	return 0;
+}
+
+/* A snapshot that contradicts the boot that it falls into. 1: it was dealt with here; 0: it begins a boot. */
+static int snapshot_place(struct resolve *r, const struct worker *w, struct boot *cur, struct boot_event **events,
+			  size_t n, size_t at, bool *ret_moved, struct err *err)
+{
+	struct boot_event *e = events[at];
+	struct boot *other = snapshot_earlier(r, w, cur, e);
+	size_t k = other ? 0 : snapshot_later(events, n, at);
+	*ret_moved = k != 0;
+	if (k) {
+		memmove(events + at, events + at + 1, (k - at) * sizeof(*events));
+		events[k] = e;
+		return 1;
+	}
+	if (other) {
+		boot_facts(other, e, other->worker != e->worker);
+		int res = refs_add(r, &other->refs, e->ref, err);
+		return res ? res : 1;
+	}
+	bool early = cur->started_ns != UNKNOWN && e->at != UNKNOWN && e->at < cur->started_ns;
+	bool goes_on = cur->log_source && cur->stop_at == UNKNOWN && e->at != UNKNOWN &&
+		       boot_covered(r, cur, e->at + SKEW_NS) >= e->at + SKEW_NS;
+	if (!early && !goes_on)
+		return 0;
+	/* its own log goes on and shows no restart */
+	int res = boot_gap(r, cur, e, e->at,
+			   "a snapshot contradicts the boot that the log of this time shows, and the log shows no "
+			   "restart: the snapshot is of another process or another time, and nothing is taken from it",
+			   err);
+	return res ? res : 1;
 }
 
 /* A boot without a beginning for what was seen before the first one. */
 static int boot_implied(struct resolve *r, uint32_t worker, int64_t ended, struct err *err)
 {
 	struct worker *w = worker_at(r, worker);
-	struct boot *b = shelf_add(&r->boots);
+	struct boot *b = boot_new(r, worker);
 	if (!b)
 		return err_nomem(err);
-	*b = (struct boot){.worker = worker, .started_ns = UNKNOWN, .ended_ns = ended, .rejection_limit = UNKNOWN};
-	b->start_at = b->args_at = b->pool_at = b->ready_at = b->stop_at = UNKNOWN;
-	for (int i = 0; i < BOOT_NUMBERS; i++)
-		b->number[i] = UNKNOWN;
+	b->ended_ns = ended;
 	return refs_add(r, &b->refs, w->early_ref, err);
 }
 
@@ -232,9 +390,15 @@ static int boot_worker(struct resolve *r, uint32_t worker, struct boot_event **e
 		const struct boot_event *e = events[i];
 		if (e->what == WHAT_PAGE_BOOT && engine)
 			continue; /* the engine's own log says when it started */
-		int res = boot_take(r, &cur, worker, e, err);
-		if (res)
+		bool moved = false;
+		int res = cur && e->what == WHAT_SNAPSHOT && contradicts(r, cur, e)
+			      ? snapshot_place(r, w, cur, events, n, i, &moved, err)
+			      : 0;
+		if (!res)
+			res = boot_take(r, &cur, worker, e, err);
+		if (res < 0)
 			return res;
+		i -= moved; /* the next event has moved here */
 	}
 	/* page size and pool from the page log, where the engine does not say */
 	for (size_t i = 0; i < n && engine; i++) {

@@ -97,8 +97,9 @@ struct source_info {
 	struct text path, format, worker, alias, tz, tz_basis, status, reason, sha256;
 	int64_t first_ns, last_ns, unparsed;
 	enum role role;
-	uint32_t kinds;     /* bit per event kind that it has */
-	uint32_t worker_at; /* index of its own worker, NO_INDEX: none */
+	uint32_t kinds;             /* bit per event kind that it has */
+	int64_t seen_from, seen_to; /* of its leg, load and boot events, corrected */
+	uint32_t worker_at;         /* index of its own worker, NO_INDEX: none */
 	/* clock */
 	uint64_t naive, zoned, wild;
 	struct clock_votes *votes; /* CLOCK_VOTES of them, or NULL: no anchor seen */
@@ -143,6 +144,7 @@ struct boot_event {
 	int64_t at;
 	enum boot_what what;
 	enum role role;
+	bool vague; /* its time is not its own: that of the file */
 	uint32_t text[BOOT_TEXTS];
 	int64_t number[BOOT_NUMBERS];
 	struct ref_node ref;
@@ -157,10 +159,10 @@ struct boot {
 	const char *limit_basis;
 	struct refs refs;
 	/* while it is built */
-	bool pool_is_line, contradicted;
-	uint32_t args_source;
-	int64_t start_at, args_at, pool_at, ready_at, stop_at;
-	bool from_snapshot;
+	bool pool_is_line, pool_is_raw;
+	uint32_t args_source,
+	    log_source; /* log_source: rank + 1 of the first log that speaks of it; 0: snapshots alone */
+	int64_t start_at, args_at, pool_at, ready_at, stop_at, seen_at; /* seen_at: the last that speaks of it */
 };
 
 enum leg_what {

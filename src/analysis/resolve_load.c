@@ -75,6 +75,7 @@ int load_sources(struct resolve *r, struct err *err)
 		at->worker_at = NO_INDEX;
 		at->memo_worker = NO_INDEX;
 		at->bound_ns = UNKNOWN;
+		at->seen_from = at->seen_to = UNKNOWN;
 	}
 	if (res < 0)
 		return res;
@@ -281,6 +282,8 @@ void worker_seen(struct resolve *r, uint32_t worker, int64_t lo, int64_t hi, con
 	if (!ref)
 		return;
 	w->used = true;
+	r->sources[ref->source].seen_from = earlier(r->sources[ref->source].seen_from, lo);
+	r->sources[ref->source].seen_to = later(r->sources[ref->source].seen_to, hi);
 	if (!w->has_early || (lo != UNKNOWN && (w->early_ns == UNKNOWN || lo < w->early_ns))) {
 		w->has_early = true;
 		w->early_ns = lo;

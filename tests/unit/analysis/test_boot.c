@@ -76,19 +76,67 @@ static void test_snapshots_alone(void **state)
 	put(b, EVENT_BOOT, 50, "what=snapshot engine=sglang version=0.5.21 pool_tokens=600 context_len=1000");
 	put(c, EVENT_BOOT, 900, "what=snapshot engine=sglang version=0.5.22 pool_tokens=1100 context_len=1000");
 	resolve();
-	assert_string_equal(rows(BOOTS), "p|-|900|0.5.21|1000|600|594|derived;p|900|-|0.5.22|1000|1100|994|derived;");
+	assert_string_equal(rows(BOOTS), "p|-|50|0.5.21|1000|600|594|derived;p|900|-|0.5.22|1000|1100|994|derived;");
 }
 
-/* A contradiction inside a boot: the first stays, both records are named. */
+#define GAPS "SELECT kind, " SECONDS("from_ns") ", " SECONDS("to_ns") ", json_array_length(refs) FROM gap"
+
+/* A snapshot that contradicts the boot that it falls into is of another one, whose start is lost. */
 static void test_contradiction(void **state)
 {
 	(void)state;
 	int64_t s = source("p.log", "p", NULL), i = source("info.json", "p", NULL);
+	int64_t d = source("requests.log", "p", "format='other'");
 	put(s, EVENT_BOOT, 0, "what=args engine=sglang context_len=1000");
 	put(s, EVENT_BOOT, 10, "what=pool engine=sglang context_len=1000 pool_tokens=600");
-	put(i, EVENT_BOOT, 20, "what=snapshot pool_tokens=900");
+	put(s, EVENT_LEG, 500, "what=finished rid=a role=prefill started_ns=490");
+	put(d, EVENT_LEG, 900, "what=received rid=b role=prefill started_ns=900");
+	put(i, EVENT_BOOT, 2000, "what=snapshot pool_tokens=900 version=0.5.22");
+	put(d, EVENT_LEG, 3000, "what=received rid=c role=prefill started_ns=3000");
 	resolve();
-	assert_string_equal(rows("SELECT pool_tokens, json_array_length(refs) FROM boot"), "600|3;");
+	assert_string_equal(rows("SELECT pool_tokens, version, " SECONDS("started_ns") ", " SECONDS(
+				"ended_ns") ", json_array_length(refs) FROM boot ORDER BY boot"),
+			    "600|-|0|500|2;900|0.5.22|2000|-|1;");
+	assert_string_equal(rows("SELECT rid, boot FROM leg ORDER BY leg"), "a|1;b|-;c|2;");
+	assert_string_equal(rows(GAPS), "boot|500|2000|3;");
+}
+
+/* The log goes on without a restart: the snapshot is of something else, and nothing is taken from it. */
+static void test_contradicted_snapshot(void **state)
+{
+	(void)state;
+	int64_t s = source("p.log", "p", NULL), i = source("info.json", "p", NULL);
+	put(s, EVENT_BOOT, 10, "what=pool engine=sglang context_len=1000 pool_tokens=600");
+	put(s, EVENT_LEG, 5000, "what=finished rid=a role=prefill started_ns=490");
+	put(i, EVENT_BOOT, 2000, "what=snapshot pool_tokens=900 version=0.5.22");
+	resolve();
+	assert_string_equal(rows(BOOTS), "p|10|-|-|1000|600|594|derived;");
+	assert_string_equal(rows(GAPS), "boot|2000|2000|2;");
+}
+
+/* Clocks differ: the snapshot belongs to the neighbour that it agrees with. */
+static void test_snapshot_near_start(void **state)
+{
+	(void)state;
+	int64_t s = source("p.log", "p", NULL), i = source("i.json", "p", NULL), k = source("k.json", "p", NULL);
+	start(s, 0, 600);
+	start(s, 5000, 900);
+	put(i, EVENT_BOOT, 4960, "what=snapshot pool_tokens=900 version=0.5.22");
+	put(k, EVENT_BOOT, 5060, "what=snapshot pool_tokens=600 version=0.5.9 context_len=1000");
+	resolve();
+	assert_string_equal(rows(BOOTS), "p|0|5000|0.5.9|1000|600|594|derived;p|5000|-|0.5.22|1000|900|894|derived;");
+	assert_string_equal(rows(GAPS), "");
+}
+
+/* What a snapshot says ends where a start is logged. */
+static void test_snapshot_before_start(void **state)
+{
+	(void)state;
+	int64_t s = source("p.log", "p", NULL), i = source("info.json", "p", NULL);
+	put(i, EVENT_BOOT, -500, "what=snapshot engine=sglang pool_tokens=600 version=0.5.22 context_len=1000");
+	start(s, 0, 600);
+	resolve();
+	assert_string_equal(rows(BOOTS), "p|-|0|0.5.22|1000|600|594|derived;p|0|-|-|1000|600|594|derived;");
 }
 
 /* A size printed before the final line is not the pool. */
@@ -170,6 +218,9 @@ int main(void)
 	    CASE(test_snapshot_adds),
 	    CASE(test_snapshots_alone),
 	    CASE(test_contradiction),
+	    CASE(test_contradicted_snapshot),
+	    CASE(test_snapshot_near_start),
+	    CASE(test_snapshot_before_start),
 	    CASE(test_final_line_counts),
 	    CASE(test_data_parallel),
 	    CASE(test_server_of_ranks),
