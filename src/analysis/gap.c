@@ -66,7 +66,50 @@ static int gap_sequence(struct resolve *r, const struct span *before, const stru
 	return res ? res : gap_add(r, &g, err);
 }
 
-/* One boot of one worker: spans in any order. */
+/* The sequence begins anew without a boot record. */
+static int gap_backwards(struct resolve *r, const struct span *before, const struct span *after, struct err *err)
+{
+	struct text name = names_text(&r->names, worker_at(r, after->worker)->name);
+	struct gap g = {.kind = "sequence", .source = after->first.source, .worker = after->worker, .missing = UNKNOWN};
+	g.from = before->at_to;
+	g.to = after->at_from;
+	g.effect =
+	    arena_printf(&r->arena,
+			 "page log of %.*s runs backwards, from seq %lld to %lld, without a boot record: a restart was "
+			 "not logged, and "
+			 "what pages held across it is unknown",
+			 TEXT_ARG(text_sub(name, 0, 100)), (long long)before->seq_to, (long long)after->seq_from);
+	int res = refs_add(r, &g.refs, before->last, err);
+	if (!res)
+		res = refs_add(r, &g.refs, after->first, err);
+	return res ? res : gap_add(r, &g, err);
+}
+
+/* Has this number been there before, in records that were over by then? */
+static bool comes_again(const struct span *s, const struct span *before)
+{
+	return before->at_to != UNKNOWN && s->at_from != UNKNOWN && s->at_from > before->at_to &&
+	       s->seq_from <= before->seq_to && s->seq_to >= before->seq_from;
+}
+
+/* Spans of one boot in order of time: how many of them come before the sequence begins anew. Copies of a log have the
+ * same times, and records that are only out of order have numbers of their own. */
+static size_t sequence_length(const struct span *const *s, size_t n)
+{
+	const struct span *widest = s[0];
+	for (size_t i = 1; i < n; i++) {
+		bool again = comes_again(s[i], widest);
+		for (size_t k = i; k-- > 0 && k + CHAIN_MAX > i && !again;)
+			again = comes_again(s[i], s[k]);
+		if (again)
+			return i;
+		if (s[i]->seq_to - s[i]->seq_from > widest->seq_to - widest->seq_from)
+			widest = s[i];
+	}
+	return n;
+}
+
+/* One boot of one worker, without a restart in it: spans in any order. */
 static int gap_boot(struct resolve *r, const struct span **s, size_t n, bool boot, struct err *err)
 {
 	int res = 0;
@@ -101,7 +144,15 @@ static int gap_sequences(struct resolve *r, struct err *err)
 		       s[k]->seq_from == s[i]->seq_from && s[k]->at_from == s[i]->at_from)
 			for (k++; k < n && s[k]->worker == s[i]->worker && !s[k]->boot;)
 				k++;
-		res = gap_boot(r, s + i, k - i, s[i]->boot, err);
+		bool boot = s[i]->boot;
+		for (uint32_t from = i, len; from < k && !res; from += len) {
+			len = (uint32_t)sequence_length(s + from, k - from);
+			const struct span *last = s[from + len - 1], *next = from + len < k ? s[from + len] : NULL;
+			res = gap_boot(r, s + from, len, boot, err);
+			if (!res && next)
+				res = gap_backwards(r, last, next, err);
+			boot = true; /* what is missing at its beginning has been said */
+		}
 	}
 	free(s);
 	if (!res && r->spans_full) {
@@ -114,6 +165,96 @@ static int gap_sequences(struct resolve *r, struct err *err)
 		    .missing = UNKNOWN,
 		    .effect = TEXT("a page log is too disordered to check its sequence: completeness is unknown")};
 		res = gap_add(r, &g, err);
+	}
+	return res;
+}
+
+/* --- restarts that only one of two logs shows --- */
+
+#define LOADING_NS (600 * NS_PER_S) /* from its last start line to the page log's */
+
+static bool starts_at(const struct boot *b, int64_t at)
+{
+	int64_t last = later(later(b->started_ns, b->start_at), later(later(b->args_at, b->pool_at), b->ready_at));
+	return b->started_ns != UNKNOWN && at >= b->started_ns - SKEW_NS && at <= last + LOADING_NS;
+}
+
+static int gap_restart(struct resolve *r, uint32_t worker, int64_t at, struct ref_node ref, const char *what,
+		       struct err *err)
+{
+	struct text name = names_text(&r->names, worker_at(r, worker)->name);
+	struct gap g = {
+	    .kind = "boot", .source = ref.source, .worker = worker, .from = at, .to = at, .missing = UNKNOWN};
+	g.effect = arena_printf(&r->arena, "%.*s: %s", TEXT_ARG(text_sub(name, 0, 100)), what);
+	int res = refs_add(r, &g.refs, ref, err);
+	return res ? res : gap_add(r, &g, err);
+}
+
+/* A later boot record of a page log, where the engine's own log shows no start. */
+static int gap_page_boot(struct resolve *r, uint32_t at, struct err *err)
+{
+	const struct boot_event *e = shelf_at(&r->boot_events, at);
+	const struct worker *w = worker_at(r, e->worker);
+	bool logged = false, later_one = false;
+	if (e->what != WHAT_PAGE_BOOT || e->at == UNKNOWN)
+		return 0;
+	for (uint32_t k = 0; k < w->n_boots; k++) {
+		const struct boot *b = boot_at(r, w->boots_from + k);
+		logged |= b->log_source != 0;
+		if (starts_at(b, e->at))
+			return 0;
+	}
+	for (uint32_t i = 0; i < r->boot_events.n; i++) {
+		const struct boot_event *o = shelf_at(&r->boot_events, i);
+		if (o->worker != e->worker || o->what != WHAT_PAGE_BOOT || o->at == UNKNOWN)
+			continue;
+		later_one |= o->at < e->at;
+		if (o->at == e->at && i < at) /* a copy of it was told */
+			return 0;
+	}
+	if (!logged || !later_one) /* the first may only be where the page log begins */
+		return 0;
+	return gap_restart(r, e->worker, e->at, e->ref,
+			   "the page log shows a restart here that the engine's log does not: version and limit of the "
+			   "boot before may not hold after it",
+			   err);
+}
+
+/* A start in the engine's log through which the page log goes on as if nothing had been. */
+static int gap_engine_boot(struct resolve *r, const struct worker *w, uint32_t worker, const struct boot *b,
+			   struct err *err)
+{
+	if (!w->page_log || b->started_ns == UNKNOWN || !b->log_source || !b->refs.head)
+		return 0;
+	for (uint32_t i = 0; i < r->boot_events.n; i++) {
+		const struct boot_event *e = shelf_at(&r->boot_events, i);
+		if (e->worker == worker && e->what == WHAT_PAGE_BOOT && e->at != UNKNOWN && starts_at(b, e->at))
+			return 0;
+	}
+	bool through = false;
+	for (uint32_t i = 0; i < r->spans.n && !through; i++) {
+		const struct span *s = shelf_at(&r->spans, i);
+		through = s->worker == worker && s->at_from != UNKNOWN && s->at_from < b->started_ns &&
+			  s->at_to > b->started_ns;
+	}
+	if (!through)
+		return 0;
+	const struct ref_node *ref = shelf_at(&r->refs, b->refs.head - 1);
+	return gap_restart(r, worker, b->started_ns, *ref,
+			   "the engine's log shows a restart here, the page log goes on without a boot record: what "
+			   "pages held across it is unknown",
+			   err);
+}
+
+static int gap_restarts(struct resolve *r, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < r->boot_events.n && !res; i++)
+		res = gap_page_boot(r, i, err);
+	for (uint32_t i = 0; i < r->workers.n && !res; i++) {
+		const struct worker *w = worker_at(r, i);
+		for (uint32_t k = 1; k < w->n_boots && !res; k++)
+			res = gap_engine_boot(r, w, i, boot_at(r, w->boots_from + k), err);
 	}
 	return res;
 }
@@ -280,6 +421,8 @@ static int gap_strays(struct resolve *r, struct err *err)
 int gap_collect(struct resolve *r, struct err *err)
 {
 	int res = gap_sequences(r, err);
+	if (!res)
+		res = gap_restarts(r, err);
 	if (!res)
 		res = gap_sources(r, err);
 	if (!res)

@@ -52,6 +52,42 @@ static void test_begins_in_the_middle(void **state)
 	assert_string_equal(rows(GAPS), "sequence|w|-|5|500|1;");
 }
 
+/* The numbers begin anew and nothing says why: a restart was lost. */
+static void test_backwards(void **state)
+{
+	(void)state;
+	int64_t s = source("a.jsonl", NULL, NULL), copy = source("b.jsonl", NULL, NULL);
+	page(s, 0, 0, "boot");
+	for (int i = 1; i < 6; i++) {
+		page(s, i, i, "alloc");
+		page(copy, i, i, "alloc"); /* the same records once more are none */
+	}
+	for (int i = 1; i < 6; i++)
+		page(s, 100 + i, i, "alloc");
+	page(s, 110, 8, "free");
+	resolve();
+	assert_string_equal(rows(GAPS), "sequence|w|5|101|-|2;sequence|w|105|110|2|2;");
+}
+
+/* A restart that one log shows and the other does not. */
+static void test_restarts(void **state)
+{
+	(void)state;
+	int64_t e = source("w.log", "w", NULL), s = source("a.jsonl", NULL, NULL);
+	put(e, EVENT_BOOT, 0, "what=args engine=sglang context_len=1000");
+	put(e, EVENT_BOOT, 60, "what=pool engine=sglang pool_tokens=600 context_len=1000");
+	page(s, 70, 0, "boot");
+	page(s, 80, 1, "alloc");
+	page(s, 5000, 2, "alloc");
+	page(s, 6000, 0, "boot"); /* not in the engine's log */
+	page(s, 6001, 1, "alloc");
+	put(e, EVENT_BOOT, 8000, "what=args engine=sglang context_len=1000");
+	put(e, EVENT_BOOT, 8060, "what=pool engine=sglang pool_tokens=600 context_len=1000");
+	page(s, 9000, 2, "alloc"); /* went on over it */
+	resolve();
+	assert_string_equal(rows(GAPS), "boot|w|6000|6000|-|1;boot|w|8000|8000|-|1;");
+}
+
 /* Records that several writers put down out of order are all there. */
 static void test_disorder(void **state)
 {
@@ -100,8 +136,14 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-	    CASE(test_no_hole),  CASE(test_parts),   CASE(test_begins_in_the_middle),
-	    CASE(test_disorder), CASE(test_sources), CASE(test_anonymous_access),
+	    CASE(test_no_hole),
+	    CASE(test_parts),
+	    CASE(test_begins_in_the_middle),
+	    CASE(test_backwards),
+	    CASE(test_restarts),
+	    CASE(test_disorder),
+	    CASE(test_sources),
+	    CASE(test_anonymous_access),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
