@@ -3,9 +3,7 @@
 # sanitize.sh - the unit, parser and command line tests once more, built with clang under ASan and UBSan
 set -eu
 build=build-sanitize
-if [ ! -f "$build/build.ninja" ]; then
-	CC=clang CXX=clang++ meson setup "$build" -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized
-fi
+CC=clang CXX=clang++ MESON_ARGS="-Db_sanitize=address,undefined -Db_lundef=false" sh src/setup.sh "$build"
 ninja -C "$build"
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 meson test -C "$build" --print-errorlogs --no-rebuild --suite unit --suite cli --timeout-multiplier 4

@@ -4,10 +4,8 @@
 set -eu
 seconds=${1:-60}
 build=build-fuzz
-if [ ! -f "$build/build.ninja" ]; then
-	CC=clang CXX=clang++ meson setup "$build" -Db_sanitize=address,undefined -Db_lundef=false \
-		-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link
-fi
+CC=clang CXX=clang++ MESON_ARGS="-Db_sanitize=address,undefined -Db_lundef=false \
+	-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link" sh src/setup.sh "$build"
 ninja -C "$build"
 for target in parser column codec text; do
 	corpus=$build/corpus-$target
