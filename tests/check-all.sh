@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check-all.sh BUILD - what takes longer than `make check` may: the other compiler, the removal test over more fleets, fuzzing
+set -eu
+build=$1
+CC=clang CXX=clang++ sh src/setup.sh build-clang
+ninja -C build-clang
+meson test -C build-clang --print-errorlogs --no-rebuild --suite unit
+for seed in 11 12 13; do
+	PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_SEED=$seed PAGETRAIL_ROUNDS=4 python3 tests/scenario/removal.py
+done
+sh tests/fuzz/run.sh 120
