@@ -19,7 +19,7 @@ struct account { /* one number per verdict; records and bytes */
 enum source_status { SOURCE_INGESTED, SOURCE_KNOWN, SOURCE_RESUMED, SOURCE_UNRECOGNISED, SOURCE_FAILED };
 
 struct source_result {  /* one row of `ingest --json` */
-	int64_t source; /* 0: nothing was stored (known under another number, or failed before the first byte) */
+	int64_t source; /* 0: nothing was stored (a link to another member, or a plan) */
 	struct text path, container, format, worker, reason;
 	char sha256[SHA256_HEX], content_sha256[SHA256_HEX];
 	struct text worker_alias, worker_basis, role, tz, tz_basis, format_basis; /* as in the table `source` */
@@ -38,6 +38,7 @@ struct ingest_options {
 	const char *sources_csv;     /* --sources FILE, or NULL */
 	unsigned jobs;               /* 0 and 1: everything in the caller's thread */
 	bool plan;                   /* only detect and name workers, store nothing */
+	const char *case_path;       /* of a plan: left out, as the case itself always is */
 	int64_t now_ns;              /* clock for the journal */
 	volatile sig_atomic_t *stop; /* set by a signal handler: finish the chunk and return ERR_INTERRUPTED */
 	/* Called for each source as it ends; texts are valid during the call. */
@@ -55,6 +56,9 @@ int ingest_path(struct case_file *c, const struct ingest_options *o, const char 
 /* Several paths as one run: parsers are opened once. c may be NULL with o->plan. */
 int ingest_paths(struct case_file *c, const struct ingest_options *o, const char *const *paths, size_t n_paths,
 		 struct err *err) MUST_CHECK;
+
+/* 1: there is something below these paths that would be read, or that fails; 0 there is not. */
+int ingest_any(const char *const *paths, size_t n_paths, const char *case_path, struct err *err) MUST_CHECK;
 
 /* --- detection, also used by `formats test|explain` --- */
 struct detection {

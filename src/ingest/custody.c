@@ -6,6 +6,7 @@
  */
 #include "custody.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,6 +254,14 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 	return rc < 0 ? rc : sql_run(s, err);
 }
 
+static int journal_drop(struct custody *k, int64_t source, struct err *err)
+{
+	char detail[64];
+	unsigned char head[SHA256_BYTES];
+	snprintf(detail, sizeof(detail), "{\"source\":%lld,\"reason\":\"read again\"}", (long long)source);
+	return journal_append(k->c, k->now_ns, "drop", text_of(detail), head, err);
+}
+
 int custody_drop(struct custody *k, int64_t source, struct err *err)
 {
 	static const char *const statements[] = {
@@ -273,6 +282,8 @@ int custody_drop(struct custody *k, int64_t source, struct err *err)
 			rc = sql_run(s, err);
 	}
 	struct known *e = find(k, source);
+	if (rc == 0 && e && !e->pending && !e->reading)
+		rc = journal_drop(k, source, err);
 	if (e) {
 		k->n_reading -= e->reading;
 		size_t at = (size_t)(e - k->known);
@@ -310,6 +321,34 @@ int custody_drop_unfinished(struct custody *k, struct text path, struct err *err
 	if (rc == 0)
 		rc = sql_int(s, 2, k->first, err);
 	return rc < 0 ? rc : drop_all_of(k, s, err);
+}
+
+int custody_drop_unread(struct custody *k, struct text path, struct text reason, int64_t *ret_same, struct err *err)
+{
+	*ret_same = 0;
+	for (;;) {
+		CLEANUP(sql_endp) struct sql *s = NULL;
+		int rc = sql_prepare(&s, k->c,
+				     "SELECT source, reason FROM source WHERE path=?1 AND source<>?2 AND bytes=0"
+				     " AND status='failed' AND sha256 IS NULL LIMIT 1",
+				     err);
+		if (rc == 0)
+			rc = sql_text(s, 1, path, err);
+		if (rc == 0)
+			rc = sql_int(s, 2, *ret_same, err);
+		if (rc == 0)
+			rc = sql_step(s, err);
+		if (rc <= 0)
+			return rc;
+		int64_t source = sql_get_int(s, 0);
+		bool same = reason.len && !*ret_same && text_eq(sql_get_text(s, 1), reason);
+		sql_end(s);
+		s = NULL;
+		if (same)
+			*ret_same = source;
+		else if ((rc = custody_drop(k, source, err)) < 0)
+			return rc;
+	}
 }
 
 int custody_drop_parts(struct custody *k, int64_t source, struct err *err)

@@ -22,6 +22,7 @@ struct custody {
 	size_t n, cap;
 	int64_t first, next; /* numbers from `first` on are of this run */
 	size_t n_reading;
+	int64_t now_ns; /* of the run */
 };
 
 int custody_open(struct custody *k, struct case_file *c, struct err *err) MUST_CHECK;
@@ -43,9 +44,13 @@ int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint
 /* The row as it stays. sha256 and content may be NULL: not known. status: as in the table. */
 int custody_finish(struct custody *k, const struct source_result *r, const unsigned char *sha256,
 		   const unsigned char *content, const char *status, struct err *err) MUST_CHECK;
+/* Takes a source out. What the journal knows of goes with a row 'drop' there. */
 int custody_drop(struct custody *k, int64_t source, struct err *err) MUST_CHECK;
 /* Drops what was begun or failed to be read under this path: 1 when there was something. */
 int custody_drop_unfinished(struct custody *k, struct text path, struct err *err) MUST_CHECK;
+/* Drops rows of sources that could not be read at all, under this path, but for the one that says the same as now. */
+int custody_drop_unread(struct custody *k, struct text path, struct text reason, int64_t *ret_same,
+			struct err *err) MUST_CHECK;
 /* Drops sources that an earlier run began under another path, when all their chunks are in `source`: 1 some. */
 int custody_drop_parts(struct custody *k, int64_t source, struct err *err) MUST_CHECK;
 

@@ -175,6 +175,8 @@ static const char *binary_kind(struct text head)
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (head.len >= known[i].len && !memcmp(head.ptr, known[i].magic, known[i].len))
 			return known[i].reason;
+	if (text_starts(head, "PK\5\6"))
+		return "binary (an empty zip archive)";
 	return container_of(head) ? "binary (a container that is packed too deep, or damaged)" : NULL;
 }
 

@@ -4,7 +4,8 @@
  * libarchive's gzip filter fills 64 KiB before it gives anything, and drops a half-full buffer when its input ends: of
  * a small log whose copy was cut off nothing would be left. Its zip reader gives every inflated byte at once. So each
  * gzip member is offered to the zip reader behind a made-up local header; where it ended says how much input it has
- * used. The sizes in that header are wrong on purpose: the reader notices only after the last byte.
+ * used. The sizes in that header are wrong on purpose: the reader notices only after the last byte. For the same reason
+ * it must not compare its check sum; CRC-32 and size of each member are compared here.
  */
 #include "gunzip.h"
 
@@ -12,6 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "crc32.h"
 
 enum { FAKE_BYTES = 51 }; /* zip local header, a name of one byte, a zip64 field */
 
@@ -22,9 +25,10 @@ struct gunzip {
 	bool begun, ended, header_given;
 	const char *block; /* block of `in` that the zip reader was given last */
 	size_t n_block;
-	uint64_t given; /* bytes of this gzip member given to the zip reader, header not counted */
-	uint64_t inflated;
-	struct err *err; /* of the call at hand, for the callback */
+	uint64_t given;    /* bytes of this gzip member given to the zip reader, header not counted */
+	struct crc32 crc;  /* of what was inflated */
+	uint32_t inflated; /* as gzip counts: modulo 2^32 */
+	struct err *err;   /* of the call at hand, for the callback */
 	int rc;
 };
 
@@ -136,6 +140,9 @@ static int member_open(struct gunzip *g, struct err *err)
 	g->a = archive_read_new();
 	if (!g->a || archive_read_support_format_zip_streamable(g->a) != ARCHIVE_OK)
 		return err_nomem(err);
+	archive_read_set_options(g->a, "zip:ignorecrc32");
+	crc32_begin(&g->crc);
+	g->inflated = 0;
 	g->given = 0;
 	g->n_block = 0;
 	g->header_given = false;
@@ -145,7 +152,8 @@ static int member_open(struct gunzip *g, struct err *err)
 	    archive_read_next_header(g->a, &entry) < ARCHIVE_WARN) {
 		if (g->rc < 0)
 			return g->rc;
-		damage_set(g->s.damage, true, "gzip: %s", archive_error_string(g->a));
+		damage_set(g->s.damage, true, "damaged: the gzip data cannot be read");
+		g->s.damage->left = true;
 		g->ended = true;
 	}
 	return 0;
@@ -173,7 +181,8 @@ static int member_next(struct gunzip *g, struct err *err)
 			return rc;
 	}
 	if (magic != 0x8b) {
-		damage_set(g->s.damage, true, "gzip: other bytes follow the packed data; they were not read");
+		damage_set(g->s.damage, true, "gzip: other bytes follow the packed data; they were not unpacked");
+		g->s.damage->left = true;
 		g->ended = true;
 		return 0;
 	}
@@ -182,29 +191,50 @@ static int member_next(struct gunzip *g, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (cut) {
-		damage_set(g->s.damage, true, "gzip: ends inside a header");
+		damage_set(g->s.damage, true, "cut off: the gzip data ends inside a header");
 		g->ended = true;
 		return 0;
 	}
 	return member_open(g, err);
 }
 
-/* Gives back the input behind the deflate data, and passes over the check sum. */
+/* Gives back the input behind the deflate data, and compares check sum and size. */
 static int member_end(struct gunzip *g, struct err *err)
 {
 	uint64_t used = (uint64_t)archive_filter_bytes(g->a, -1) - FAKE_BYTES;
 	size_t rest = used <= g->given ? (size_t)MIN(g->given - used, (uint64_t)g->n_block) : 0;
+	uint32_t end[2] = {0, 0}; /* CRC-32, size */
 	archive_read_free(g->a);
 	g->a = NULL;
 	if (rest)
 		stream_push(g->in, g->block + (g->n_block - rest), rest);
-	bool cut = false;
-	int rc = skip_bytes(g, 8, &cut, err);
-	if (rc == 0 && cut) {
-		damage_set(g->s.damage, true, "gzip: ends before its check sum");
-		g->ended = true;
+	for (unsigned i = 0; i < 8; i++) {
+		int c;
+		int rc = next_byte(g, &c, err);
+		if (rc < 0)
+			return rc;
+		if (c < 0) {
+			damage_set(g->s.damage, true, "cut off: the gzip data ends before its check sum");
+			g->ended = true;
+			return 0;
+		}
+		end[i / 4] |= (uint32_t)c << (i % 4 * 8);
 	}
-	return rc;
+	if (end[0] != crc32_value(&g->crc))
+		damage_set(g->s.damage, false, "damaged: checksum differs (gzip)");
+	else if (end[1] != g->inflated)
+		damage_set(g->s.damage, false, "damaged: size differs (gzip)");
+	return 0;
+}
+
+/* Bytes that were inflated go out. */
+static int give(struct gunzip *g, const char *p, size_t n, const char **ret, size_t *ret_n)
+{
+	crc32_add(&g->crc, p, n);
+	g->inflated += (uint32_t)n;
+	*ret = p;
+	*ret_n = n;
+	return 0;
 }
 
 static int gunzip_fill(struct stream *s, const char **ret, size_t *ret_n, struct err *err)
@@ -226,30 +256,26 @@ static int gunzip_fill(struct stream *s, const char **ret, size_t *ret_n, struct
 		int r = archive_read_data_block(g->a, &p, &n, &off);
 		if (g->rc < 0)
 			return g->rc;
-		if (r == ARCHIVE_OK && n) {
-			*ret = p;
-			*ret_n = n;
-			return 0;
-		}
+		if (r == ARCHIVE_OK && n)
+			return give(g, p, n, ret, ret_n);
 		if (r == ARCHIVE_OK)
 			continue;
 		if (r == ARCHIVE_WARN || r == ARCHIVE_EOF) { /* the deflate data ended where it should */
 			/* the last bytes come with the warning; their buffer dies with the reader, so it must
 			 * stay until the next call */
-			if (r == ARCHIVE_WARN && n) {
-				*ret = p;
-				*ret_n = n;
-				return 0;
-			}
+			if (r == ARCHIVE_WARN && n)
+				return give(g, p, n, ret, ret_n);
 			int rc = member_end(g, err);
 			if (rc < 0)
 				return rc;
 			continue;
 		}
-		if (!g->n_block)
-			damage_set(g->s.damage, true, "gzip: the packed data is cut off");
-		else
-			damage_set(g->s.damage, true, "gzip: the packed data is damaged");
+		if (!g->n_block) {
+			damage_set(g->s.damage, true, "cut off: the gzip data ends too early");
+		} else {
+			damage_set(g->s.damage, true, "damaged: the gzip data cannot be read on from here");
+			g->s.damage->left = true;
+		}
 		g->ended = true;
 	}
 	return 0;
@@ -272,6 +298,7 @@ int gunzip_open(struct stream **ret, struct stream *in, struct damage *damage, s
 	}
 	g->s = (struct stream){.fill = gunzip_fill, .close = gunzip_close, .damage = damage};
 	g->in = in;
+	crc32_init(&g->crc);
 	*ret = &g->s;
 	return 0;
 }

@@ -91,7 +91,17 @@ static int journal_source(struct session *s, const struct source_result *r, stru
 	if (rc == 0)
 		rc = add_field(&b, "worker", r->worker, err);
 	if (rc == 0)
+		rc = add_field(&b, "role", r->role, err);
+	if (rc == 0)
+		rc = add_field(&b, "tz", r->tz, err);
+	if (rc == 0)
 		rc = add_field(&b, "reason", r->reason, err);
+	if (rc == 0 && r->source) {
+		char seal[SHA256_HEX];
+		rc = source_seal(s->c, r->source, seal, err);
+		if (rc == 0)
+			rc = add_field(&b, "seal", text_of(seal), err);
+	}
 	if (rc == 0)
 		rc = buf_add_char(&b, '}', err);
 	if (rc == 0)
@@ -174,7 +184,7 @@ static int finish_member(struct session *s, struct stored *st, struct stored_mem
 	r->stored_bytes = st->bytes;
 	if (st->has_sha)
 		sha256_hex(st->sha256, r->sha256);
-	if (!r->source) { /* nothing was stored: a link, a broken archive */
+	if (!r->source || m->standing) { /* a link, or what could not be read before either */
 		int rc = journal_source(s, r, err);
 		return rc < 0 ? rc : report(s, r);
 	}
@@ -226,16 +236,32 @@ static int finish_done(struct task *t, struct err *err)
 
 /* --- one stored file --- */
 
-static int add_broken(struct stored *st, const char *path, const char *container, const char *reason, bool link)
+/* A source that nothing can be read of. It has a row all the same: what is missing must be known. A link to another
+ * member has none: its bytes are there. */
+static int add_broken(struct session *s, struct stored *st, const char *path, const char *container, const char *reason,
+		      bool link, struct err *err)
 {
 	struct stored_member *m = stored_add(st);
+	struct naming n = {0};
 	if (!m)
-		return ERR_NOMEM;
-	m->r.path = arena_text(&st->arena, text_of(path));
-	m->r.container = arena_text(&st->arena, text_of(container));
-	m->r.reason = arena_text(&st->arena, text_of(reason));
-	m->r.status = link ? SOURCE_KNOWN : SOURCE_FAILED;
-	return m->r.path.ptr && m->r.reason.ptr && m->r.container.ptr ? 0 : ERR_NOMEM;
+		return err_nomem(err);
+	struct source_result *r = &m->r;
+	r->path = arena_text(&st->arena, text_of(path));
+	r->container = arena_text(&st->arena, text_of(container));
+	r->reason = arena_text(&st->arena, text_of(reason));
+	r->status = link ? SOURCE_KNOWN : SOURCE_FAILED;
+	r->format_basis = TEXT(BASIS_NOT_READ);
+	if (!r->path.ptr || !r->reason.ptr || !r->container.ptr)
+		return err_nomem(err);
+	if (link)
+		return 0;
+	int rc = naming_begin(&n, s, path, r, &st->arena, err);
+	naming_done(&n);
+	if (rc < 0 || s->o->plan)
+		return rc;
+	rc = custody_drop_unread(&s->custody, r->path, r->reason, &r->source, err);
+	m->standing = r->source != 0;
+	return rc < 0 || m->standing ? rc : custody_begin(&s->custody, r, 0, err);
 }
 
 /* Should a source that is known be read again? When somebody now says what it is, or it can be recognised by now. */
@@ -256,10 +282,11 @@ static int wants_again(struct session *s, const struct known *k, const char *pat
 	bool again = false;
 	if (rc == 0) {
 		bool worker = text_is(asked.worker_basis, "option") || text_is(asked.worker_basis, "sources");
-		again = (n.format && !text_is(row.format, n.format->name)) ||
-			(worker && !text_eq(asked.worker, row.worker)) ||
-			(!text_is(asked.tz_basis, "assumed") && !text_eq(asked.tz, row.tz)) ||
-			(n.line && asked.role.len && !text_eq(asked.role, row.role));
+		again =
+		    (n.format && !text_is(row.format_basis, BASIS_AS_IT_IS) && !text_is(row.format, n.format->name)) ||
+		    (worker && !text_eq(asked.worker, row.worker)) ||
+		    (!text_is(asked.tz_basis, "assumed") && !text_eq(asked.tz, row.tz)) ||
+		    (n.line && asked.role.len && !text_eq(asked.role, row.role));
 		again = again && same_path;
 	}
 	naming_done(&n);
@@ -366,9 +393,7 @@ static int read_members(struct session *s, struct source *src, struct stored *st
 		if (session_stopped(s))
 			return err_set(err, ERR_INTERRUPTED, "stopped by a signal");
 		if (m->empty_handed)
-			rc = add_broken(st, m->name, m->container, source_reason(src), m->same_as != NULL)
-				 ? err_nomem(err)
-				 : 0;
+			rc = add_broken(s, st, m->name, m->container, source_reason(src), m->same_as != NULL, err);
 		else
 			rc = pipeline_member(s, src, m, st, err);
 		if (rc < 0)
@@ -388,6 +413,21 @@ static int end_plan(struct session *s, struct finish_task *f)
 	return rc;
 }
 
+/* Somebody wrote to the file while it was read. */
+static void note_change(struct stored *st, const struct source *src)
+{
+	bool lost;
+	const char *why = source_changed(src, &lost);
+	for (struct stored_member *m = st->first; why && m; m = m->next) {
+		if (m->r.status == SOURCE_KNOWN || m->r.status == SOURCE_FAILED)
+			continue;
+		if (lost)
+			m->r.status = SOURCE_FAILED;
+		if (lost || !m->r.reason.len)
+			m->r.reason = text_of(why);
+	}
+}
+
 static int one_file(struct session *s, const char *path, const char *why, struct err *err)
 {
 	CLEANUP(source_closep) struct source *src = NULL;
@@ -396,7 +436,10 @@ static int one_file(struct session *s, const char *path, const char *why, struct
 	if (rc == ERR_NOMEM)
 		return err_nomem(err);
 	if (rc == 0 && !s->o->plan) {
-		rc = known_file(s, src, path, err);
+		int64_t none;
+		rc = custody_drop_unread(&s->custody, text_of(path), TEXT(""), &none, err);
+		if (rc == 0)
+			rc = known_file(s, src, path, err);
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
 	}
@@ -407,11 +450,13 @@ static int one_file(struct session *s, const char *path, const char *why, struct
 	f->s = s;
 	arena_init(&f->st.arena, 0);
 	if (!src)
-		rc = add_broken(&f->st, path, "none", cannot.what, false) ? err_nomem(err) : 0;
+		rc = add_broken(s, &f->st, path, "none", cannot.what, false, err);
 	else
 		rc = read_members(s, src, &f->st, err);
 	if (rc == 0 && src && !s->o->plan)
 		rc = source_end(src, f->st.sha256, &f->st.bytes, &f->st.has_sha, err);
+	if (rc == 0 && src && !s->o->plan)
+		note_change(&f->st, src);
 	if (rc < 0) {
 		finish_drop(&f->task);
 		return rc;
@@ -419,11 +464,24 @@ static int one_file(struct session *s, const char *path, const char *why, struct
 	return s->o->plan ? end_plan(s, f) : pool_submit(s->pool, &f->task, err);
 }
 
+static void warn(struct session *s, const char *path, const char *what)
+{
+	char *line = NULL;
+	if (s->o->on_warning && asprintf(&line, "%s: %s", path, what) >= 0)
+		s->o->on_warning(s->o->ctx, text_of(line));
+	free(line);
+}
+
 static int on_file(void *ctx, const char *path, const char *why, struct err *err)
 {
 	struct session *s = ctx;
 	if (session_stopped(s))
 		return err_set(err, ERR_INTERRUPTED, "stopped by a signal");
+	if (!why && strcmp(path, "-") != 0 && own_is(&s->own, path)) {
+		warn(s, path, "left out, it is the case itself");
+		return 0;
+	}
+	s->files++;
 	return one_file(s, path, why, err);
 }
 
@@ -432,6 +490,7 @@ static int on_file(void *ctx, const char *path, const char *why, struct err *err
 static int session_open(struct session *s, struct case_file *c, const struct ingest_options *o, struct err *err)
 {
 	*s = (struct session){.c = c, .o = o};
+	own_begin(&s->own, c ? case_path(c) : o->case_path);
 	if (o->format) {
 		s->forced = parser_find(o->parsers, o->n_parsers, text_of(o->format));
 		if (!s->forced)
@@ -450,6 +509,7 @@ static int session_open(struct session *s, struct case_file *c, const struct ing
 		rc = pool_open(&s->pool, jobs, queue, err);
 	if (rc == 0 && !o->plan)
 		rc = custody_open(&s->custody, c, err);
+	s->custody.now_ns = o->now_ns;
 	return rc;
 }
 
@@ -470,8 +530,12 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 	int rc = session_open(&s, c, o, err);
 	if (rc == 0 && !o->plan)
 		rc = case_begin(c, err);
-	for (size_t i = 0; i < n_paths && rc == 0; i++)
+	for (size_t i = 0; i < n_paths && rc == 0; i++) {
+		s.files = 0;
 		rc = walk(paths[i], on_file, &s, err);
+		if (rc == 0 && !s.files)
+			warn(&s, paths[i], "no file to read in it");
+	}
 	if (rc == 0 || rc == ERR_INTERRUPTED) { /* what was read is kept */
 		struct err second;
 		int drained = pool_drain(s.pool, rc == 0 ? err : &second);
@@ -488,4 +552,21 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 int ingest_path(struct case_file *c, const struct ingest_options *o, const char *path, struct err *err)
 {
 	return ingest_paths(c, o, &path, 1, err);
+}
+
+static int on_any(void *ctx, const char *path, const char *why, struct err *err)
+{
+	const struct own *own = ctx;
+	(void)err;
+	return why || !strcmp(path, "-") || !own_is(own, path);
+}
+
+int ingest_any(const char *const *paths, size_t n_paths, const char *case_path, struct err *err)
+{
+	struct own own;
+	int rc = 0;
+	own_begin(&own, case_path);
+	for (size_t i = 0; i < n_paths && rc == 0; i++)
+		rc = walk(paths[i], on_any, &own, err);
+	return rc;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nuls.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 #include "session.h"
@@ -216,7 +217,7 @@ static int add_basis(struct buf *b, const struct detection *d, const struct pars
 
 static struct text refusal(struct arena *a, const struct detection *d)
 {
-	char tmp[256];
+	char tmp[300];
 	if (!strcmp(d->reason, "tie") && d->runner_up)
 		snprintf(tmp, sizeof(tmp), "tie between %s and %s: name one with --format", d->best->name,
 			 d->runner_up->name);
@@ -225,22 +226,43 @@ static struct text refusal(struct arena *a, const struct detection *d)
 	return arena_text(a, text_of(tmp));
 }
 
+/* A log that was cut to nothing under its writer begins with as many NULs as it was long: what it is stands behind. */
+static int detect_head(struct session *s, const struct source *src, const struct block *head, struct detection *d,
+		       struct err *err)
+{
+	struct text t = {head->data, MIN(head->len, DETECT_BYTES)};
+	bool whole = head->len < BLOCK_BYTES;
+	char *behind = NULL;
+	int rc = 0;
+	if (!whole && !line_strip_nul((struct text){head->data, head->len}).len)
+		rc = nuls_skip(src, &behind, &t, err);
+	if (rc >= 0)
+		rc = detect_with(&s->formats, t, whole, d, err);
+	free(behind);
+	return rc;
+}
+
 /* The parser for this source, or NULL with r->reason. */
-static int choose_format(struct session *s, const struct naming *n, const struct block *head, struct arena *a,
-			 struct source_result *r, const struct parser **ret, struct err *err)
+static int choose_format(struct session *s, const struct naming *n, const struct source *src, const struct member *m,
+			 const struct block *head, struct arena *a, struct source_result *r, const struct parser **ret,
+			 struct err *err)
 {
 	struct buf basis = BUF_INIT(4 * KIB);
 	struct detection d = {0};
+	const struct parser *forced = m->as_it_is ? NULL : n->format;
 	int rc = 0;
-	if (n->format)
-		d.parser = n->format;
+	if (forced)
+		d.parser = forced;
+	else if (m->as_it_is)
+		d.reason = m->as_it_is;
 	else if (head)
-		rc = detect_with(&s->formats, (struct text){head->data, MIN(head->len, DETECT_BYTES)},
-				 head->len < BLOCK_BYTES, &d, err);
+		rc = detect_head(s, src, head, &d, err);
 	else
 		d.reason = "empty";
-	if (rc == 0)
-		rc = add_basis(&basis, &d, n->format, err);
+	if (rc == 0 && m->as_it_is)
+		rc = buf_add_text(&basis, TEXT(BASIS_AS_IT_IS), err);
+	else if (rc == 0)
+		rc = add_basis(&basis, &d, forced, err);
 	if (rc == 0) {
 		r->format_basis = arena_text(a, buf_text(&basis));
 		r->format = d.parser ? text_of(d.parser->name) : TEXT("");
@@ -368,7 +390,7 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 	if (rc == 0)
 		rc = blocks_next(blocks, &first, err);
 	if (rc >= 0)
-		rc = choose_format(s, &n, first, &st->arena, &sm->r, &parser, err);
+		rc = choose_format(s, &n, src, m, first, &st->arena, &sm->r, &parser, err);
 	if (rc == 0)
 		rc = begin_source(s, &p, sm, m->plain ? m->size_hint : 0, err);
 	if (rc == 0)

@@ -267,6 +267,12 @@ static size_t limit_of(const struct records *r)
 static int carry_add(struct records *r, const char *p, size_t n)
 {
 	r->in_carry = true;
+	if (r->main && !r->document && !r->carry.len && !r->skipped) {
+		size_t nuls = n - line_strip_nul((struct text){p, n}).len;
+		r->nuls += nuls;
+		p += nuls;
+		n -= nuls;
+	}
 	if (!r->skipped && n <= limit_of(r) + 2 - MIN(r->carry.len, limit_of(r) + 2))
 		return buf_add(&r->carry, p, n, r->err);
 	r->skipped += n;
@@ -275,11 +281,19 @@ static int carry_add(struct records *r, const char *p, size_t n)
 
 static int carry_take(struct records *r)
 {
-	int rc;
-	uint64_t bytes = r->carry.len + r->skipped;
+	static const char zeros[256];
+	int rc = 0;
+	uint64_t bytes = r->carry.len + r->skipped, nuls = r->nuls;
 	struct text t = buf_text(&r->carry);
 	r->in_carry = false;
-	if (r->skipped || text_chomp(t).len > limit_of(r))
+	r->nuls = 0;
+	bool only = nuls && !r->skipped && !text_chomp(t).len;
+	if (nuls)
+		rc = classify_piece(r, (struct text){zeros, (size_t)MIN(nuls, sizeof(zeros))}, r->off,
+				    nuls + (only ? bytes : 0), RECORD_UNPARSED, "nul");
+	if (rc < 0 || only)
+		bytes = 0;
+	else if (r->skipped || text_chomp(t).len > limit_of(r))
 		rc = classify_piece(r, text_sub(t, 0, 256), r->off, bytes, RECORD_UNPARSED,
 				    r->main ? "too_long" : unrecognised);
 	else if (r->document && r->main) {

@@ -39,6 +39,7 @@ struct records {
 	size_t n_tail;
 	struct buf carry; /* a record longer than the room before a block */
 	bool in_carry;
+	uint64_t nuls;    /* before what is in carry: a file that was cut under its writer has gigabytes of them */
 	uint64_t skipped; /* bytes of a record that is too long */
 
 	/* classes */

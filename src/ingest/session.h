@@ -10,8 +10,13 @@
 #include "csv.h"
 #include "custody.h"
 #include "detect.h"
+#include "own.h"
 #include "pagetrail/thread.h"
 #include "records.h"
+
+/* format_basis of a container that is kept as it is, and of a source that nothing could be read of */
+#define BASIS_AS_IT_IS "{\"reason\":\"a container, kept as it is\"}"
+#define BASIS_NOT_READ "{\"reason\":\"not read\"}"
 
 struct session {
 	struct case_file *c; /* NULL in a plan */
@@ -23,6 +28,8 @@ struct session {
 	struct custody custody;
 	struct pool *pool;
 	struct block_pool *blocks;
+	struct own own;          /* the case file itself */
+	unsigned files;          /* below the path at hand */
 	uint64_t uncommitted;    /* bytes written since the last commit */
 	uint64_t bytes, records; /* for progress */
 };
@@ -32,6 +39,7 @@ struct stored_member {
 	struct source_result r;
 	unsigned char content[SHA256_BYTES];
 	bool has_content, plain, resumed;
+	bool standing; /* a source that could not be read before either: its row is there */
 	struct stored_member *next;
 };
 

@@ -356,8 +356,18 @@ static void test_refusals(void **state)
 	(void)state;
 	ingest(c, &o, in_folder("absent"));
 	assert_int_equal(s.r[0].status, SOURCE_FAILED);
-	assert_int_equal(s.r[0].source, 0);
+	assert_int_equal(s.r[0].source, 1); /* what is missing has a row, one */
 	assert_string_equal(s.reason[0], "No such file or directory");
+	o = options(&s, 0);
+	ingest(c, &o, in_folder("absent"));
+	assert_int_equal(s.r[0].source, 1);
+	assert_int_equal(number(c, "SELECT count(*) FROM source WHERE status='failed' AND bytes=0"), 1);
+	put("absent", "T1 a\n", 5); /* there it is: its bytes take the place of the row */
+	o = options(&s, 0);
+	ingest(c, &o, in_folder("absent"));
+	assert_int_equal(s.r[0].status, SOURCE_INGESTED);
+	assert_int_equal(number(c, "SELECT count(*) FROM source"), 1);
+	assert_int_equal(number(c, "SELECT count(*) FROM source WHERE status='ingested'"), 1);
 	o.format = "none";
 	assert_int_equal(ingest_path(c, &o, in_folder("n"), &err), ERR_USAGE);
 	o.format = NULL;
@@ -376,8 +386,45 @@ static void test_refusals(void **state)
 	assert_int_equal(s.r[0].status, SOURCE_INGESTED);
 	assert_int_equal(s.r[0].account.context, 2);
 	assert_string_equal(s.format[0], "rival");
-	assert_int_equal(number(c, "SELECT count(*) FROM source"), 1);
+	assert_int_equal(number(c, "SELECT count(*) FROM source"), 2);
 	assert_int_equal(case_close(c, NULL), 0);
+}
+
+/* The case lies in the folder that is read; a log that was cut under its writer; an archive of which a part is lost. */
+static void test_odd_files(void **state)
+{
+	struct seen s;
+	struct ingest_options o = options(&s, 2);
+	char digest[2][SHA256_HEX];
+	(void)state;
+	assert_true(shell("mkdir -p odd/tar"));
+	put_lines("odd/tar/a.log", 1, 3000);
+	put_lines("odd/tar/b.log", 5000, 3000);
+	assert_true(shell("tar cf odd/t.tar -C odd/tar a.log b.log && head -c 100000 odd/t.tar >odd/cut.tar && "
+			  "(head -c 20000000 /dev/zero; cat odd/tar/a.log) >odd/nul.log && rm -r odd/tar odd/t.tar"));
+	for (int i = 0; i < 2; i++) {
+		o = options(&s, i ? 2 : 0);
+		struct case_file *c = open_case("odd/it.ptc");
+		ingest(c, &o, in_folder("odd"));
+		assert_int_equal(s.n, 3);
+		assert_int_equal(s.r[0].status, SOURCE_FAILED);
+		assert_int_equal(s.r[1].status, SOURCE_FAILED);
+		assert_non_null(strstr(s.path[1], "odd/cut.tar"));
+		assert_int_equal(s.r[1].account.bytes, 100000);
+		assert_int_equal(s.r[1].account.parsed, 0);
+		check_evidence(c, s.r[1].source, "odd/cut.tar");
+		assert_int_equal(s.r[2].status, SOURCE_INGESTED);
+		assert_int_equal(s.r[2].account.parsed, 3000);
+		check_evidence(c, s.r[2].source, "odd/nul.log");
+		o = options(&s, 2);
+		ingest(c, &o, in_folder("odd"));
+		for (unsigned k = 0; k < s.n; k++)
+			assert_int_equal(s.r[k].status, SOURCE_KNOWN);
+		digest_of(c, digest[i]);
+		assert_int_equal(case_close(c, NULL), 0);
+		assert_true(shell("rm odd/it.ptc"));
+	}
+	assert_string_equal(digest[0], digest[1]);
 }
 
 /* One line of 100 MB: memory stays where it is. */
@@ -413,6 +460,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_folder),          cmocka_unit_test(test_jobs),     cmocka_unit_test(test_kill),
 	    cmocka_unit_test(test_names_and_zones), cmocka_unit_test(test_refusals), cmocka_unit_test(test_long_line),
+	    cmocka_unit_test(test_odd_files),
 	};
 	return cmocka_run_group_tests(tests, folder_make, folder_drop);
 }

@@ -122,8 +122,9 @@ static void test_cut_gzip(void **state)
 	read_all("cut2.gz", &s);
 	assert_true(s.same[0]);
 	assert_non_null(strstr(s.reasons[0], "check sum"));
-	read_all("cut3.gz", &s);
-	assert_int_equal(s.bytes[0], 0);
+	read_all("cut3.gz", &s); /* nothing comes out of it: it is kept as it is */
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.bytes[0], 5);
 	assert_non_null(strstr(s.reasons[0], "header"));
 	read_all("cut4.gz", &s);
 	assert_true(s.same[0]);
@@ -132,6 +133,206 @@ static void test_cut_gzip(void **state)
 	read_all("tail.gz", &s);
 	assert_true(s.same[0]);
 	assert_non_null(strstr(s.reasons[0], "other bytes follow"));
+	assert_int_equal(s.n, 2);
+	assert_string_equal(s.names[1], "tail.gz!(packed)");
+	assert_int_equal(s.bytes[1], s.stored);
+}
+
+/* Changes one byte; from the end when at is negative. */
+static void flip(const char *from, const char *to, long at)
+{
+	assert_true(shell("cp %s %s", from, to));
+	FILE *f = fopen(in_folder(to), "r+b");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, at, at < 0 ? SEEK_END : SEEK_SET), 0);
+	int c = fgetc(f);
+	assert_int_equal(fseek(f, -1, SEEK_CUR), 0);
+	assert_int_equal(fputc(c ^ 1, f), c ^ 1);
+	fclose(f);
+}
+
+static void test_gzip_sums(void **state)
+{
+	static const struct {
+		const char *packed;
+		long at;
+		const char *reason;
+	} cases[] = {{"stored.gz", 9000, "checksum differs"},
+		     {"a.log.gz", -8, "checksum differs"},
+		     {"a.log.gz", -1, "size differs"}};
+	struct seen s;
+	(void)state;
+	put("a.log", text, text_len);
+	assert_true(shell("gzip -kf a.log && python3 -c \"import gzip; open('stored.gz', 'wb').write("
+			  "gzip.compress(open('a.log', 'rb').read(), 0))\""));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		flip(cases[i].packed, "flipped.gz", cases[i].at);
+		read_all("flipped.gz", &s);
+		assert_int_equal(s.n, 1);
+		assert_non_null(strstr(s.reasons[0], cases[i].reason));
+		assert_int_equal(s.bytes[0], text_len); /* what was read is kept */
+		check_digest("flipped.gz", &s);
+	}
+	/* of a tar inside: its files come out, and it is kept as it is */
+	assert_true(shell("tar cf t.tar a.log && gzip -f t.tar"));
+	flip("t.tar.gz", "f.tar.gz", -8);
+	read_all("f.tar.gz", &s);
+	assert_int_equal(s.n, 2);
+	assert_true(s.same[0]);
+	assert_string_equal(s.names[1], "f.tar.gz");
+	assert_non_null(strstr(s.reasons[1], "checksum differs"));
+	assert_int_equal(s.bytes[1], s.stored);
+	check_digest("f.tar.gz", &s);
+}
+
+static void whole_at(const struct seen *s, unsigned i, const char *name, const char *reason)
+{
+	assert_int_equal(s->n, i + 1);
+	assert_string_equal(s->names[i], name);
+	assert_string_equal(s->containers[i], "none");
+	assert_int_equal(s->bytes[i], s->stored);
+	if (!strstr(s->reasons[i], reason))
+		fail_msg("%s: %s", name, s->reasons[i]);
+	check_digest(name, s);
+}
+
+static void test_nothing_in_it(void **state)
+{
+	static const char nuls[20480];
+	struct seen s;
+	(void)state;
+	put("nul.log", nuls, sizeof(nuls));
+	read_all("nul.log", &s);
+	whole_at(&s, 0, "nul.log", "");
+	put("short", nuls, 100);
+	read_all("short", &s);
+	whole_at(&s, 0, "short", "");
+	assert_true(shell("gzip -kf nul.log"));
+	read_all("nul.log.gz", &s);
+	assert_int_equal(s.n, 1);
+	assert_string_equal(s.containers[0], "gzip");
+	assert_int_equal(s.bytes[0], sizeof(nuls));
+	put("e.zip", "PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22);
+	read_all("e.zip", &s);
+	whole_at(&s, 0, "e.zip", "");
+	assert_true(shell("mkdir -p only/folders && tar cf only.tar only"));
+	read_all("only.tar", &s);
+	whole_at(&s, 0, "only.tar", "");
+	put("a.log", text, text_len);
+	assert_true(shell("tar cf mix.tar e.zip only.tar nul.log.gz a.log"));
+	read_all("mix.tar", &s);
+	assert_int_equal(s.n, 4);
+	assert_int_equal(s.bytes[0], 22);
+	assert_non_null(strstr(s.reasons[1], "holds no file"));
+	assert_int_equal(s.bytes[2], sizeof(nuls));
+	assert_true(s.same[3]);
+}
+
+static void test_damaged_archives(void **state)
+{
+	struct seen s;
+	(void)state;
+	put("a.log", text, text_len);
+	put("b.log", text, text_len);
+	put("c.log", text, text_len);
+	assert_true(shell("tar cf d.tar a.log b.log c.log && tar cf x.tar c.log && cat d.tar x.tar >two.tar"));
+	long second = 512 + (long)((text_len + 511) / 512) * 512;
+	flip("d.tar", "first.tar", 20);
+	read_all("first.tar", &s);
+	assert_true(s.same[0] && s.same[1]);
+	whole_at(&s, 2, "first.tar", "damaged");
+	flip("d.tar", "middle.tar", second + 20);
+	read_all("middle.tar", &s);
+	assert_true(s.same[0] && s.same[1]);
+	assert_string_equal(s.reasons[1], "");
+	whole_at(&s, 2, "middle.tar", "damaged");
+	read_all("two.tar", &s);
+	assert_int_equal(s.n, 4);
+	assert_true(s.same[3]);
+	assert_true(shell("(cat d.tar; printf '%%01500d' 7) >junk.tar"));
+	read_all("junk.tar", &s);
+	whole_at(&s, 3, "junk.tar", "");
+	assert_true(shell("head -c 100000 d.tar >cut.tar"));
+	read_all("cut.tar", &s);
+	assert_non_null(strstr(s.reasons[0], "cut off"));
+	whole_at(&s, 1, "cut.tar", "cut off");
+	if (!shell("python3 -c \"import zipfile; z = zipfile.ZipFile('d.zip', 'w', 0); z.write('a.log'); "
+		   "z.write('b.log'); z.write('c.log')\""))
+		skip();
+	read_all("d.zip", &s);
+	assert_int_equal(s.n, 3);
+	flip("d.zip", "sum.zip", 5000);
+	read_all("sum.zip", &s);
+	assert_non_null(strstr(s.reasons[0], "damaged"));
+	assert_true(s.same[1] && s.same[2]);
+	whole_at(&s, 3, "sum.zip", "damaged");
+	flip("d.zip", "header.zip", (long)(30 + 5 + text_len)); /* the second header: passed over in silence */
+	read_all("header.zip", &s);
+	whole_at(&s, 2, "header.zip", "names other files");
+	assert_true(shell("head -c -30 d.zip >cut.zip"));
+	read_all("cut.zip", &s);
+	whole_at(&s, 3, "cut.zip", "cut off");
+	for (unsigned i = 0; i < s.n; i++)
+		assert_null(strstr(s.reasons[i], "archive_read"));
+}
+
+/* Packed files that are damaged before anything comes out of them, and behind. */
+static void test_damaged_packed(void **state)
+{
+	static const char *const commands[][2] = {
+	    {"zstd -q -f", "zst"}, {"xz -kf", "xz"}, {"bzip2 -kf", "bz2"}, {"lz4 -q -f", "lz4"}};
+	struct seen s;
+	(void)state;
+	put("a.log", text, text_len);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		const char *ext = commands[i][1];
+		char name[32];
+		if (!shell("%s a.log 2>/dev/null", commands[i][0]) && !shell("%s a.log a.log.%s", commands[i][0], ext))
+			continue;
+		assert_true(shell("head -c 60 a.log.%s >cut.%s", ext, ext));
+		snprintf(name, sizeof(name), "cut.%s", ext);
+		read_all(name, &s);
+		whole_at(&s, 0, name, "cut off");
+		assert_true(shell("(cat a.log.%s; printf '%%0100d' 7) >tail.%s", ext, ext));
+		snprintf(name, sizeof(name), "tail.%s", ext);
+		read_all(name, &s);
+		assert_true(s.n > 0 && s.reasons[0][0]);
+		assert_int_equal(s.bytes[s.n - 1], s.stored); /* some unpackers lose the last block: it is kept */
+	}
+}
+
+static void test_changed(void **state)
+{
+	struct err err = {0};
+	(void)state;
+	for (int way = 0; way < 4; way++) {
+		struct source *src = NULL;
+		const struct member *m;
+		unsigned char sha[SHA256_BYTES];
+		char *buf = malloc(text_len * 200);
+		size_t n = 0;
+		uint64_t bytes;
+		bool complete, lost;
+		put("live.log", text, text_len);
+		for (int i = 0; i < 5; i++)
+			assert_true(shell("cat live.log live.log >x && mv x live.log"));
+		assert_int_equal(source_open(&src, in_folder("live.log"), &err), 0);
+		assert_int_equal(source_next(src, &m, &err), 1);
+		assert_int_equal(source_read(src, buf, 1000, &n, &err), 0);
+		assert_true(way == 0 || shell(way == 1   ? "truncate -s 300000 live.log"
+					      : way == 2 ? "echo more >>live.log"
+							 : "printf x | dd of=live.log conv=notrunc status=none"));
+		assert_int_equal(source_read(src, buf, text_len * 200, &n, &err), 0);
+		assert_int_equal(source_end(src, sha, &bytes, &complete, &err), 0);
+		const char *why = source_changed(src, &lost);
+		assert_int_equal(lost, way == 1 || way == 3);
+		assert_true(way == 0 ? why == NULL
+				     : strstr(why, way == 1   ? "shorter"
+						   : way == 2 ? "growing"
+							      : "was changed") != NULL);
+		source_close(src);
+		free(buf);
+	}
 }
 
 static void test_archives(void **state)
@@ -277,6 +478,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_plain_and_packed),
 	    cmocka_unit_test(test_cut_gzip),
+	    cmocka_unit_test(test_gzip_sums),
+	    cmocka_unit_test(test_nothing_in_it),
+	    cmocka_unit_test(test_damaged_archives),
+	    cmocka_unit_test(test_damaged_packed),
+	    cmocka_unit_test(test_changed),
 	    cmocka_unit_test(test_archives),
 	    cmocka_unit_test(test_links_and_damage),
 	    cmocka_unit_test(test_text_that_looks_odd),
