@@ -18,6 +18,16 @@ int resolve_case(struct case_file *c, struct err *err) MUST_CHECK;
 /* 1 when the tables are older than the evidence. */
 int resolve_needed(struct case_file *c, struct err *err) MUST_CHECK;
 
+/* resolve_case(), and a row of the journal that holds a hash of the tables. extra: further members of its JSON, each with a
+ * comma before it. */
+int resolve_record(struct case_file *c, int64_t at_ns, struct text extra, struct err *err) MUST_CHECK;
+/* Cheap: ERR_DAMAGED unless journal, sources and tables are what the journal says. */
+int resolve_sealed(struct case_file *c, struct err *err) MUST_CHECK;
+/* Sure: resolves again beside the case (read-only is enough) and calls report() with the first row that differs of each
+ * table. For a case where resolve_needed() is 0. 1: faults were reported. */
+int resolve_verify(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
+		   struct err *err) MUST_CHECK;
+
 /* What the user asserts or asks when classes are computed. Values entered by a person are printed as such. */
 struct analysis_params {
 	int64_t pool_tokens; /* --param pool=N for boots that never printed one; 0: none */

@@ -43,12 +43,16 @@ int case_info_set(struct case_file *c, const char *key, struct text value, struc
 /* 1 when there is no such key. */
 int case_info_get(struct case_file *c, const char *key, struct buf *ret, struct err *err) MUST_CHECK;
 
-/* --- journal: append-only, hash-chained. Each row's sha256 = SHA-256(prev sha256 || seq || at_ns || action || detail) in
+/* --- journal: append-only, hash-chained, at_ns never decreases (a clock that was put back gives the time of the row
+ * before). Each row's sha256 = SHA-256(prev sha256 || seq || at_ns || action || detail) in
  * the byte form that docs/store-format.md defines. */
 int journal_append(struct case_file *c, int64_t at_ns, const char *action, struct text detail_json,
 		   unsigned char ret_head[SHA256_BYTES], struct err *err) MUST_CHECK;
 /* 1 when the journal is empty. */
 int journal_head(struct case_file *c, unsigned char ret_head[SHA256_BYTES], struct err *err) MUST_CHECK;
+/* 1: no row has this hash. */
+int journal_find(struct case_file *c, const unsigned char sha256[SHA256_BYTES], int64_t *ret_seq,
+		 struct err *err) MUST_CHECK;
 /* 0 the chain holds; 1 it does not, *ret_seq names the first bad row. */
 int journal_verify(struct case_file *c, int64_t *ret_seq, struct err *err) MUST_CHECK;
 
@@ -56,7 +60,22 @@ int journal_verify(struct case_file *c, int64_t *ret_seq, struct err *err) MUST_
  * same for every job count, file order and interruption. Hex. */
 int case_digest(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST_CHECK;
 
-/* --- verify: reads everything once; calls report() for each fault ("evidence S3 chunk 17", "hash differs").
- * 0 sound, 1 faults were reported. */
+/* One hash over all that is stored of a source: row, rejects, hashes of its chunks. It stands in its journal row. Hex. */
+int source_seal(struct case_file *c, int64_t source, char out[SHA256_HEX], struct err *err) MUST_CHECK;
+
+/* --- tables that follow from the events */
+extern const char *const derived_tables[]; /* ends with NULL */
+int derived_digest(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST_CHECK;
+/* Puts empty temporary tables in front of them and of case_info: until derived_unshadow() statements that name no schema
+ * see those, and main.NAME is what the file holds. Works on read-only cases. */
+int derived_shadow(struct case_file *c, struct err *err) MUST_CHECK;
+void derived_unshadow(struct case_file *c);
+
+/* --- verify: the journal's chain, and sources against their seals. Cheap: decodes nothing. 1: faults were reported. */
+int case_verify_custody(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
+			struct err *err) MUST_CHECK;
+/* That, and reads everything once; calls report() for each fault ("evidence S3 chunk 17", "hash differs").
+ * 0 sound, 1 faults were reported. A source that is still being read is sound. Tables that follow from the events are
+ * judged by resolve_verify() (analysis.h). */
 int case_verify(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
 		struct err *err) MUST_CHECK;

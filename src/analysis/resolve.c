@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "resolve_verify.h"
+
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 2
+#define RESOLVE_VERSION 3
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
@@ -120,9 +122,7 @@ static int resolve_events(struct resolve *r, struct err *err)
 
 static int resolve_rows(struct resolve *r, struct err *err)
 {
-	int res = resolve_clear(r->c, err);
-	if (!res)
-		res = workers_write(r, err);
+	int res = workers_write(r, err);
 	if (!res)
 		res = boot_write(r, err);
 	if (!res)
@@ -135,7 +135,7 @@ static int resolve_rows(struct resolve *r, struct err *err)
 		res = gap_write(r, err);
 	if (!res)
 		res = clock_write(r, err);
-	return res ? res : resolve_index(r->c, err);
+	return res;
 }
 
 /* What the tables rest on, cheaply: no event is decoded for it. */
@@ -177,15 +177,19 @@ static int derived_from(struct case_file *c, char out[SHA256_HEX + 16], struct e
 	return 0;
 }
 
-int resolve_case(struct case_file *c, struct err *err)
+static int resolve_into(struct case_file *c, bool fresh, struct err *err)
 {
 	struct resolve r;
 	char state[SHA256_HEX + 16];
 	int res = resolve_open(&r, c, err);
 	if (!res)
 		res = resolve_events(&r, err);
+	if (!res && !fresh)
+		res = resolve_clear(c, err);
 	if (!res)
 		res = resolve_rows(&r, err);
+	if (!res && !fresh)
+		res = resolve_index(c, err);
 	char unlisted[32];
 	(void)snprintf(unlisted, sizeof(unlisted), "%u", r.unlisted);
 	CLEANUP(buf_done) struct buf ordered = BUF_INIT(16 * MIB);
@@ -199,6 +203,16 @@ int resolve_case(struct case_file *c, struct err *err)
 	if (!res)
 		res = derived_from(c, state, err);
 	return res ? res : case_info_set(c, "derived_from", text_of(state), err);
+}
+
+int resolve_case(struct case_file *c, struct err *err)
+{
+	return resolve_into(c, false, err);
+}
+
+int resolve_again(struct case_file *c, struct err *err)
+{
+	return resolve_into(c, true, err);
 }
 
 int resolve_needed(struct case_file *c, struct err *err)

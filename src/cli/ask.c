@@ -53,7 +53,7 @@ static int correlate(const char *path, struct err *err)
 	if (!rc)
 		rc = case_begin(c, err);
 	if (!rc)
-		rc = resolve_case(c, err);
+		rc = resolve_record(c, system_now_ns(), TEXT(""), err);
 	if (!rc)
 		rc = case_commit(c, err);
 	if (rc == ERR_INTERRUPTED)
@@ -106,7 +106,7 @@ int ask_as_of(struct case_file *c, const struct ask *a, int64_t *ret_ns, struct 
 	if (a->as_of_ns != TIME_UNKNOWN)
 		return 0;
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(&s, c, "SELECT max(at_ns) FROM journal", err);
+	int rc = sql_prepare(&s, c, "SELECT max(at_ns) FROM journal WHERE action IN ('init', 'ingest')", err);
 	if (!rc)
 		rc = sql_step(s, err);
 	if (rc == 1)

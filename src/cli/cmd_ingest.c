@@ -104,14 +104,11 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	char hex[SHA256_HEX], detail[256];
 	int rc = resolve_needed(c, err);
 	if (rc == 1) {
-		snprintf(detail, sizeof(detail),
-			 "{\"sources\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64 "}", run->sources,
-			 run->records, run->bytes);
+		snprintf(detail, sizeof(detail), ",\"sources\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64,
+			 run->sources, run->records, run->bytes);
 		rc = case_begin(c, err);
 		if (!rc)
-			rc = resolve_case(c, err);
-		if (!rc)
-			rc = journal_append(c, system_now_ns(), "resolve", text_of(detail), head, err);
+			rc = resolve_record(c, system_now_ns(), text_of(detail), err);
 		if (!rc)
 			rc = case_commit(c, err);
 		if (rc)

@@ -46,6 +46,8 @@ static int run(int argc, char **argv, struct err *err)
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (!rc)
+		rc = resolve_sealed(c, err);
+	if (!rc)
 		rc = ask_as_of(c, &ask, &o.as_of_ns, err);
 	if (rc)
 		return rc;

@@ -46,9 +46,26 @@ static int show_ref(struct case_file *c, const char *arg, struct writer *w, stru
 	return write_bytes(w, buf_text(&b), ref.off);
 }
 
+/* A source that is not there would read as one without bytes. */
+static int show_source(struct case_file *c, int64_t source, struct writer *w, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, c, "SELECT 1 FROM source WHERE source = ?1", err);
+	if (!rc)
+		rc = sql_int(s, 1, source, err);
+	if (!rc)
+		rc = sql_step(s, err);
+	if (rc == 1)
+		return evidence_each(c, source, write_bytes, w, err);
+	if (rc)
+		return rc;
+	err_set(err, ERR_INPUT, "no source %lld in this case", (long long)source);
+	return err_where(err, "%s", case_path(c));
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
-	int64_t source = 0;
+	int64_t source = -1;
 	bool all = false, raw = false;
 	const struct option_spec options[] = {
 	    {"--source", OPTION_INT, &source}, {"--all", OPTION_FLAG, &all}, {"--raw", OPTION_FLAG, &raw}};
@@ -56,7 +73,7 @@ static int run(int argc, char **argv, struct err *err)
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), NULL, 0, 1, -1, err);
 	if (rc)
 		return rc;
-	if ((args.n > 1) == (source && all)) {
+	if ((args.n > 1 || source < 0 || !all) && (args.n < 2 || source >= 0 || all)) {
 		err_set(err, ERR_USAGE, "'show' takes references, or --source N --all");
 		return err_hint(err, "see 'pagetrail help show'");
 	}
@@ -65,8 +82,8 @@ static int run(int argc, char **argv, struct err *err)
 	if (rc)
 		return rc;
 	struct writer w = {.visible = !raw && isatty(STDOUT_FILENO), .err = err};
-	if (source) {
-		rc = evidence_each(c, source, write_bytes, &w, err);
+	if (source >= 0) {
+		rc = show_source(c, source, &w, err);
 		return rc ? rc : EXIT_DONE;
 	}
 	for (int i = 1; !rc && i < args.n; i++)

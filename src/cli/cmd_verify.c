@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_verify.c - reads the whole case once and names everything that is not as it was written */
+/* cmd_verify.c - reads the whole case once and names everything that is not as it was written, or does not follow from it
+ *
+ * What no case can show by itself, rows taken away from the end of its journal, is said each time, with the remedy.
+ */
 #include "cli.h"
+
+#include <inttypes.h>
 
 struct run {
 	struct rows *rows;
@@ -16,59 +21,176 @@ static int on_fault(void *ctx, struct text where, struct text what)
 	return rc ? rc : rows_end_row(run->rows, run->err);
 }
 
+static bool parse_head(struct text t, unsigned char ret[SHA256_BYTES])
+{
+	if (t.len != SHA256_HEX - 1)
+		return false;
+	for (size_t i = 0; i < t.len; i++) {
+		char ch = t.ptr[i];
+		int v = ch >= '0' && ch <= '9'   ? ch - '0'
+			: ch >= 'a' && ch <= 'f' ? ch - 'a' + 10
+			: ch >= 'A' && ch <= 'F' ? ch - 'A' + 10
+						 : -1;
+		if (v < 0)
+			return false;
+		ret[i / 2] = (unsigned char)(i % 2 ? ret[i / 2] | v : v << 4);
+	}
+	return true;
+}
+
+/* A head that was printed earlier: is it still in the chain? 1 it is not. */
+static int check_head(struct case_file *c, struct run *run, const char *hex, struct err *err)
+{
+	unsigned char sha[SHA256_BYTES];
+	char what[160];
+	int64_t seq = 0, rows = 0;
+	if (!hex)
+		return 0;
+	(void)parse_head(text_of(hex), sha);
+	int rc = journal_find(c, sha, &seq, err);
+	if (!rc)
+		rc = ask_int(c, "SELECT max(seq) FROM journal", &rows, err);
+	if (!rc)
+		rows_note(run->rows, "head %.16s… is journal row %" PRId64 " of %" PRId64, hex, seq, rows);
+	if (rc <= 0)
+		return rc;
+	snprintf(what, sizeof(what), "has no row with the head %.64s: rows were taken away or changed since", hex);
+	rc = on_fault(run, TEXT("journal"), text_of(what));
+	return rc ? rc : 1;
+}
+
+/* Sources in the middle of which a run was stopped: nothing is damaged, and the next ingest reads them again. */
+static int note_unfinished(struct case_file *c, struct run *run, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf list = BUF_INIT(16 * MIB);
+	int rc = sql_prepare(&s, c, "SELECT source, path FROM source WHERE status = 'reading' ORDER BY source", err);
+	while (!rc && (rc = sql_step(s, err)) == 1) {
+		CLEANUP(buf_done) struct buf path = BUF_INIT(64 * KIB);
+		rc = text_visible(sql_get_text(s, 1), 4 * KIB, &path, err);
+		if (rc)
+			break;
+		rows_note(run->rows,
+			  "note: source S%" PRId64
+			  " %s was being read when a run was stopped: run the same ingest again",
+			  sql_get_int(s, 0), path.ptr);
+		rc = buf_printf(&list, err, "%s%" PRId64, list.len ? "," : "[", sql_get_int(s, 0));
+	}
+	if (!rc)
+		rc = buf_add(&list, list.len ? "]" : "[]", list.len ? 1 : 2, err);
+	if (!rc)
+		rows_extra(run->rows, "unfinished_sources", buf_text(&list));
+	return rc;
+}
+
+/* 1: faults were reported. */
+static int check_tables(struct case_file *c, struct run *run, struct err *err)
+{
+	struct err e = {0};
+	int rc = resolve_needed(c, &e);
+	if (!rc)
+		return resolve_verify(c, on_fault, run, err);
+	if (rc == ERR_DAMAGED) {
+		rc = on_fault(run, TEXT("tables made from events"), text_of(e.what));
+		return rc ? rc : 1;
+	}
+	if (rc < 0) {
+		*err = e;
+		return rc;
+	}
+	rows_note(run->rows,
+		  "note: the tables are older than the evidence; they are made again before they answer anything");
+	return 0;
+}
+
+static int check_all(struct case_file *c, struct run *run, const char *head, struct err *err)
+{
+	int faults = case_verify(c, on_fault, run, err);
+	int rc = faults < 0 ? faults : check_tables(c, run, err);
+	if (rc < 0)
+		return rc;
+	faults |= rc;
+	rc = check_head(c, run, head, err);
+	if (rc < 0)
+		return rc;
+	faults |= rc;
+	rc = note_unfinished(c, run, err);
+	return rc ? (rc == ERR_DAMAGED && faults ? 1 : rc) : faults;
+}
+
+static int note_sound(struct case_file *c, struct run *run, struct err *err)
+{
+	char digest[SHA256_HEX], hex[SHA256_HEX], json[80];
+	unsigned char head[SHA256_BYTES] = {0};
+	int rc = case_digest(c, digest, err);
+	if (!rc)
+		rc = journal_head(c, head, err);
+	if (rc < 0)
+		return rc;
+	sha256_hex(head, hex);
+	snprintf(json, sizeof(json), "\"%s\"", digest);
+	rows_extra(run->rows, "content_digest", text_of(json));
+	snprintf(json, sizeof(json), "\"%s\"", hex);
+	rows_extra(run->rows, "journal_head", text_of(json));
+	rows_note(run->rows,
+		  "sound: every chunk decodes and hashes, sums add up, the journal's chain holds and covers the\n"
+		  "sources, the tables are those that the events give");
+	rows_note(run->rows, "content digest %s\njournal head   %s", digest, hex);
+	return 0;
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
 	struct rows_options o = ROWS_OPTIONS_INIT;
+	const char *head = NULL;
+	unsigned char sha[SHA256_BYTES];
+	const struct option_spec own[] = {{"--head", OPTION_TEXT, &head}};
 	const struct option_spec shared[] = {ROWS_OPTIONS(o)};
 	struct args args;
-	int rc = args_parse(&args, argc, argv, NULL, 0, shared, ARRAY_SIZE(shared), 1, 1, err);
+	int rc = args_parse(&args, argc, argv, own, ARRAY_SIZE(own), shared, ARRAY_SIZE(shared), 1, 1, err);
 	if (rc)
 		return rc;
+	if (head && !parse_head(text_of(head), sha))
+		return err_set(err, ERR_USAGE, "--head takes the 64 hex digits that a command printed as journal head");
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = case_open(&c, args.at[0], CASE_READ, err);
 	if (rc)
 		return rc;
+	system_catch_stop();
+	case_stop_on(c, &system_stop);
 	const struct rows_column columns[] = {{TEXT("where"), CELL_TEXT}, {TEXT("fault"), CELL_TEXT}};
 	struct run run = {.err = err};
 	rc = rows_open(&run.rows, &o, args.at[0], TEXT("verify"), columns, ARRAY_SIZE(columns), NULL, err);
 	if (rc)
 		return rc;
-	int faults = case_verify(c, on_fault, &run, err);
-	if (faults < 0) {
+	int faults = check_all(c, &run, head, err);
+	rc = faults ? MIN(faults, 0) : note_sound(c, &run, err);
+	if (rc < 0) {
 		rows_drop(run.rows);
-		return faults;
+		return rc;
 	}
-	char digest[SHA256_HEX] = "", hex[SHA256_HEX];
-	unsigned char head[SHA256_BYTES];
-	if (!faults) {
-		rc = case_digest(c, digest, err);
-		if (!rc)
-			rc = journal_head(c, head, err);
-		if (rc < 0) {
-			rows_drop(run.rows);
-			return rc;
-		}
-		sha256_hex(head, hex);
-		char json[80];
-		snprintf(json, sizeof(json), "\"%s\"", digest);
-		rows_extra(run.rows, "content_digest", text_of(json));
-		snprintf(json, sizeof(json), "\"%s\"", hex);
-		rows_extra(run.rows, "journal_head", text_of(json));
-		rows_note(run.rows, "sound: every chunk decodes and hashes, sums add up, the journal's chain holds");
-		rows_note(run.rows, "content digest %s\njournal head   %s", digest, hex);
-	} else {
-		rows_note(run.rows, "DAMAGED: what is listed cannot be relied on; the rest is as it was written");
-	}
+	if (faults)
+		rows_note(run.rows, "DAMAGED: what is listed cannot be relied on");
+	if (!head)
+		rows_note(run.rows,
+			  "not covered: rows taken away from the journal's end; compare the journal head with one that "
+			  "was printed\nearlier (verify CASE --head HEX)");
 	rc = rows_close(run.rows, NULL, err);
 	return rc ? rc : faults ? EXIT_FOUND : EXIT_DONE;
 }
 
 const struct command command_verify = {
     .name = "verify",
-    .synopsis = "CASE",
-    .summary = "Checks that every byte of the case is as it was written",
-    .help = "Decodes and hashes every chunk of evidence and events, follows the journal's chain, adds up the\n"
-	    "accounting. Exit code 1 when something is damaged; each fault is a row.\n\n"
+    .synopsis = "CASE [--head HEX]",
+    .summary = "Checks that the case is as it was written, and that its tables follow from its events",
+    .help = "Decodes and hashes every chunk of evidence and events, follows the journal's chain, compares each source\n"
+	    "with the seal in its journal row, adds up the accounting, and makes the tables that answers come from\n"
+	    "again from the events, beside the case, to compare them row by row. Nothing is written.\n"
+	    "Exit code 1 when something differs; each fault is a row. A source in the middle of which an ingest was\n"
+	    "stopped is no fault.\n\n"
+	    "Who can write the case can also write a new journal, or take rows from its end. So keep the journal head\n"
+	    "that every writing command prints, elsewhere:\n\n"
+	    "  --head HEX   is this head in the chain? (exit code 1 when it is not)\n"
 	    "  --json --jsonl --csv\n",
     .run = run,
 };

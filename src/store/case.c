@@ -175,6 +175,28 @@ static int open_unwritable(struct case_file *c, struct err *err)
 	return r;
 }
 
+/* SQLite says only that it cannot open: which of the files refuses, and why. */
+static void explain_refusal(const struct case_file *c, struct err *err)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		struct stat st;
+		char *name = sqlite3_mprintf("%s%s", c->path, suffixes[i]);
+		if (!name)
+			return;
+		bool refused = !stat(name, &st) && faccessat(AT_FDCWD, name, R_OK, AT_EACCESS);
+		if (refused && *suffixes[i])
+			err_set_errno(err, ERR_IO, "cannot read the case's %s file", suffixes[i] + 1);
+		else if (refused)
+			err_set_errno(err, ERR_IO, "cannot read the case file");
+		if (refused)
+			err_where(err, "%s", name);
+		sqlite3_free(name);
+		if (refused)
+			return;
+	}
+}
+
 static int open_read(struct case_file *c, struct err *err)
 {
 	struct err first = {0};
@@ -189,9 +211,11 @@ static int open_read(struct case_file *c, struct err *err)
 			first = second, r = second.code;
 	}
 	if (r) {
+		if (r == ERR_IO || r == ERR_STORE)
+			explain_refusal(c, &first);
 		if (err)
 			*err = first;
-		return r;
+		return first.code;
 	}
 	return sql_exec(c, "PRAGMA query_only=ON", err);
 }

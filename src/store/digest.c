@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "pagetrail/column.h"
 #include "store.h"
 
@@ -40,56 +41,32 @@ static int digest_evidence(struct case_file *c, int64_t source, unsigned char re
 	return sha256_end(s.h, ret, err);
 }
 
-/* --- canonical bytes: fixed-size integers, texts behind their length, a mark for what is not known --- */
-
-static int put_u64(struct buf *b, uint64_t v, struct err *err)
-{
-	unsigned char p[8];
-	for (int i = 0; i < 8; i++)
-		p[i] = (unsigned char)(v >> (56 - 8 * i));
-	return buf_add(b, p, sizeof(p), err);
-}
-
-static int put_text(struct buf *b, struct text t, struct err *err)
-{
-	int r = put_u64(b, t.len, err);
-	return r ? r : buf_add_text(b, t, err);
-}
-
-static int put_cell(struct buf *b, struct sql *s, int col, struct err *err)
-{
-	int r;
-	switch (sql_type(s, col)) {
-	case SQL_NULL: return buf_add_char(b, 'n', err);
-	case SQL_INT: r = buf_add_char(b, 'i', err); return r ? r : put_u64(b, (uint64_t)sql_get_int(s, col), err);
-	default: r = buf_add_char(b, 't', err); return r ? r : put_text(b, sql_get_text(s, col), err);
-	}
-}
+/* --- canonical bytes of events --- */
 
 static int put_column(struct buf *out, const struct event_batch *b, uint32_t row, unsigned c, struct err *err)
 {
 	if (b->ints[c])
-		return put_u64(out, (uint64_t)b->ints[c][row], err);
+		return canonical_u64(out, (uint64_t)b->ints[c][row], err);
 	if (b->texts[c])
-		return put_text(out, b->texts[c][row], err);
+		return canonical_text(out, b->texts[c][row], err);
 	uint32_t i = row ? b->run_end[row - 1] : 0;
-	int r = put_u64(out, b->run_end[row] - i, err);
+	int r = canonical_u64(out, b->run_end[row] - i, err);
 	for (; !r && i < b->run_end[row]; i++)
-		r = put_u64(out, (uint64_t)b->runs[i].first << 32 | b->runs[i].count, err);
+		r = canonical_u64(out, (uint64_t)b->runs[i].first << 32 | b->runs[i].count, err);
 	return r;
 }
 
 static int put_event(struct buf *out, const struct event_batch *b, uint32_t row, struct err *err)
 {
-	int r = put_u64(out, b->byte_off[row], err);
+	int r = canonical_u64(out, b->byte_off[row], err);
 	if (!r)
-		r = put_u64(out, (uint64_t)b->byte_len[row] << 32 | b->ts_quality[row], err);
+		r = canonical_u64(out, (uint64_t)b->byte_len[row] << 32 | b->ts_quality[row], err);
 	if (!r)
-		r = put_u64(out, (uint64_t)b->ts_ns[row], err);
+		r = canonical_u64(out, (uint64_t)b->ts_ns[row], err);
 	if (!r)
-		r = put_text(out, b->worker[row], err);
+		r = canonical_text(out, b->worker[row], err);
 	if (!r)
-		r = put_u64(out, b->known[row], err);
+		r = canonical_u64(out, b->known[row], err);
 	for (uint32_t left = b->known[row]; !r && left; left &= left - 1)
 		r = put_column(out, b, row, (unsigned)__builtin_ctz(left), err);
 	return r;
@@ -133,9 +110,9 @@ static int digest_source(struct case_file *c, struct sql *s, unsigned char ret[S
 	if (!r)
 		r = buf_add(&row, evidence, sizeof(evidence), err);
 	if (!r)
-		r = put_u64(&row, bytes, err);
+		r = canonical_u64(&row, bytes, err);
 	for (int col = 1; !r && col < sql_columns(s); col++)
-		r = put_cell(&row, s, col, err);
+		r = canonical_cell(&row, s, col, err);
 	struct sha256 *h = NULL;
 	if (!r)
 		r = sha256_new(&h, err);

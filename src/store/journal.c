@@ -40,11 +40,15 @@ static int seal(const unsigned char *prev, int64_t seq, int64_t at_ns, struct te
 	return sha256_end(h, ret, err);
 }
 
+struct last_row {
+	int64_t seq, at_ns;
+};
+
 /* 1 when the journal is empty. */
-static int last_row(struct case_file *c, int64_t *ret_seq, unsigned char ret_head[SHA256_BYTES], struct err *err)
+static int last_row(struct case_file *c, struct last_row *ret, unsigned char ret_head[SHA256_BYTES], struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int r = sql_prepare(&s, c, "SELECT seq, sha256 FROM journal ORDER BY seq DESC LIMIT 1", err);
+	int r = sql_prepare(&s, c, "SELECT seq, sha256, at_ns FROM journal ORDER BY seq DESC LIMIT 1", err);
 	if (!r)
 		r = sql_step(s, err);
 	if (r < 0)
@@ -55,7 +59,7 @@ static int last_row(struct case_file *c, int64_t *ret_seq, unsigned char ret_hea
 	if (sha.len != SHA256_BYTES)
 		return err_set(err, ERR_DAMAGED, "the head of the journal is not a SHA-256");
 	memcpy(ret_head, sha.ptr, SHA256_BYTES);
-	*ret_seq = sql_get_int(s, 0);
+	*ret = (struct last_row){sql_get_int(s, 0), sql_get_int(s, 2)};
 	return 0;
 }
 
@@ -63,14 +67,15 @@ int journal_append(struct case_file *c, int64_t at_ns, const char *action, struc
 		   unsigned char ret_head[SHA256_BYTES], struct err *err)
 {
 	unsigned char prev[SHA256_BYTES] = {0}, head[SHA256_BYTES];
-	int64_t seq = 0;
+	struct last_row last = {0, INT64_MIN};
 	if (!detail_json.ptr)
 		detail_json = TEXT("");
-	int r = last_row(c, &seq, prev, err);
+	int r = last_row(c, &last, prev, err);
 	if (r < 0)
 		return r;
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	seq++;
+	int64_t seq = last.seq + 1;
+	at_ns = MAX(at_ns, last.at_ns); /* a clock that was put back must not turn the order around */
 	r = seal(prev, seq, at_ns, text_of(action), detail_json, head, err);
 	if (!r)
 		r = sql_prepare(&s, c, "INSERT INTO journal VALUES(?1, ?2, ?3, ?4, ?5, ?6)", err);
@@ -95,8 +100,8 @@ int journal_append(struct case_file *c, int64_t at_ns, const char *action, struc
 
 int journal_head(struct case_file *c, unsigned char ret_head[SHA256_BYTES], struct err *err)
 {
-	int64_t seq;
-	return last_row(c, &seq, ret_head, err);
+	struct last_row last;
+	return last_row(c, &last, ret_head, err);
 }
 
 int journal_verify(struct case_file *c, int64_t *ret_seq, struct err *err)
@@ -121,4 +126,17 @@ int journal_verify(struct case_file *c, int64_t *ret_seq, struct err *err)
 		expect++;
 	}
 	return r;
+}
+
+int journal_find(struct case_file *c, const unsigned char sha256[SHA256_BYTES], int64_t *ret_seq, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = sql_prepare(&s, c, "SELECT seq FROM journal WHERE sha256 = ?1", err);
+	if (!r)
+		r = sql_blob(s, 1, (struct text){(const char *)sha256, SHA256_BYTES}, err);
+	if (!r)
+		r = sql_step(s, err);
+	if (r > 0)
+		*ret_seq = sql_get_int(s, 0);
+	return r < 0 ? r : !r;
 }

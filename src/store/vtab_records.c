@@ -2,8 +2,9 @@
 /* vtab_records.c - records(source, byte_off, byte_len, ref, text): the lines of the evidence
  *
  * A record is a line without its LF or CR LF, also when it lies in several chunks; bytes after the last LF are a record
- * too. A line longer than RECORD_MAX_BYTES has its true length and the beginning of its text. A plan hands down the
- * source and a byte offset (= or >=): reading begins in the chunk that holds it.
+ * too. A source that was accounted as one record (a JSON document) is one, whatever lines it has. A record longer than
+ * RECORD_MAX_BYTES has its true length and the beginning of its text. A plan hands down the source and a byte offset (=
+ * or >=): reading begins in the chunk that holds it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ struct cursor {
 	struct buf carry; /* a line that began in chunks before */
 	uint64_t line_off, line_len;
 	struct text line;
+	bool whole; /* the source is one record */
 	bool ended; /* the source has no more chunks */
 	bool eof;
 };
@@ -209,9 +211,35 @@ static int end_line(struct cursor *cur, const char *p, size_t n, bool lf, struct
 	return 1;
 }
 
+/* All of the source as one record: 1, or 0 when it was given. */
+static int next_whole(struct cursor *cur, struct err *err)
+{
+	int r = 0;
+	if (cur->next || cur->from || !cur->raw.len)
+		return 0;
+	buf_clear(&cur->carry);
+	cur->line_off = cur->line_len = 0;
+	do {
+		r = carry_add(cur, cur->raw.ptr, cur->raw.len, err);
+		if (!r)
+			r = next_chunk(cur, err);
+	} while (r > 0);
+	if (r)
+		return r;
+	cur->next = cur->raw.len;
+	bool lf = cur->carry.len == cur->line_len && cur->carry.ptr[cur->carry.len - 1] == '\n';
+	if (lf) {
+		cur->carry.len--;
+		cur->line_len--;
+	}
+	return end_line(cur, "", 0, lf, err);
+}
+
 /* The next line of the source at hand: 1, or 0 at its end. */
 static int next_line(struct cursor *cur, struct err *err)
 {
+	if (cur->whole)
+		return next_whole(cur, err);
 	buf_clear(&cur->carry);
 	cur->line_len = 0;
 	cur->line_off = cur->raw_off + cur->next;
@@ -249,6 +277,7 @@ static int records_next(sqlite3_vtab_cursor *base)
 			r = sql_step(cur->sources, &err);
 			if (r > 0) {
 				cur->source = sql_get_int(cur->sources, 0);
+				cur->whole = sql_get_int(cur->sources, 1);
 				r = start_source(cur, &err);
 				if (!r)
 					continue;
@@ -291,8 +320,9 @@ static int records_filter(sqlite3_vtab_cursor *base, int plan, const char *unuse
 			 sqlite3_value_int64(arg) >= 0)
 			cur->from = cur->at = sqlite3_value_int64(arg);
 	}
-	int r = sql_prepare(&cur->sources, cur->c,
-			    "SELECT source FROM source WHERE ?1 IS NULL OR source = ?1 ORDER BY source", &err);
+	int r =
+	    sql_prepare(&cur->sources, cur->c,
+			"SELECT source, records = 1 FROM source WHERE ?1 IS NULL OR source = ?1 ORDER BY source", &err);
 	if (!r)
 		r = sql_int(cur->sources, 1, source, &err);
 	if (!r)

@@ -271,6 +271,91 @@ static void unwritable(void **state)
 	assert_false(exists("-wal") || exists("-shm"));
 }
 
+/* Opens the case in a child that is not root; its error's text and place go to `out`. */
+static int open_unprivileged(char *out, size_t size)
+{
+	int fds[2], status;
+	assert_int_equal(pipe(fds), 0);
+	fflush(NULL);
+	pid_t pid = fork();
+	if (!pid) {
+		struct case_file *c;
+		struct err err = {0};
+		if (!geteuid() && setuid(65534))
+			_exit(9);
+		int r = case_open(&c, path, CASE_READ, &err);
+		_exit(r == 0 ? 8 : dprintf(fds[1], "%d %s (%s)", r, err.what, err.where) > 0 ? 0 : 7);
+	}
+	close(fds[1]);
+	ssize_t n = read(fds[0], out, size - 1);
+	out[n > 0 ? n : 0] = 0;
+	close(fds[0]);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void unreadable(void **state)
+{
+	(void)state;
+	char said[600], wal[160];
+	make_case();
+	chmod(path, 0);
+	assert_int_equal(open_unprivileged(said, sizeof(said)), 0);
+	if (!strstr(said, "cannot read the case file: Permission denied") || !strstr(said, path))
+		fail_msg("%s", said);
+	/* a killed writer's log that others may not read */
+	chmod(path, 0644);
+	fflush(NULL);
+	pid_t pid = fork();
+	if (!pid) {
+		struct case_file *c;
+		if (case_open(&c, path, CASE_WRITE, NULL) || case_info_set(c, "title", TEXT("b"), NULL))
+			_exit(1);
+		_exit(0);
+	}
+	int status;
+	waitpid(pid, &status, 0);
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	chmod(path, 0644);
+	chmod(wal, 0);
+	assert_int_equal(open_unprivileged(said, sizeof(said)), 0);
+	if (!strstr(said, "wal file: Permission denied") || !strstr(said, wal))
+		fail_msg("%s", said);
+	/* the folder is closed */
+	chmod(dir, 0);
+	assert_int_equal(open_unprivileged(said, sizeof(said)), 0);
+	if (!strstr(said, "Permission denied"))
+		fail_msg("%s", said);
+	chmod(dir, 0755);
+}
+
+/* A clock that is put back does not turn the order of the rows around. */
+static void journal_times(void **state)
+{
+	(void)state;
+	static const int64_t given[] = {50, 40, 60, INT64_MIN + 1, 60, 61}, kept[] = {50, 50, 60, 60, 60, 61};
+	struct case_file *c;
+	struct sql *s;
+	int64_t bad = 0, seq = 0;
+	unsigned char head[SHA256_BYTES], last[SHA256_BYTES];
+	assert_int_equal(case_open(&c, path, CASE_CREATE, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
+		assert_int_equal(journal_append(c, given[i], "ingest", TEXT("{}"), head, NULL), 0);
+		assert_int_equal(journal_find(c, head, &seq, NULL), 0);
+		assert_int_equal(seq, i + 1);
+	}
+	assert_int_equal(journal_verify(c, &bad, NULL), 0);
+	memset(last, 7, sizeof(last));
+	assert_int_equal(journal_find(c, last, &seq, NULL), 1);
+	assert_int_equal(sql_prepare(&s, c, "SELECT at_ns FROM journal ORDER BY seq", NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		assert_int_equal(sql_step(s, NULL), 1);
+		assert_int_equal(sql_get_int(s, 0), kept[i]);
+	}
+	sql_end(s);
+	case_close(c, NULL);
+}
+
 static void journal(void **state)
 {
 	(void)state;
@@ -327,6 +412,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(wrong_files, setup, teardown),
 	    cmocka_unit_test_setup_teardown(cut_file, setup, teardown),
 	    cmocka_unit_test_setup_teardown(unwritable, setup, teardown),
+	    cmocka_unit_test_setup_teardown(unreadable, setup, teardown),
+	    cmocka_unit_test_setup_teardown(journal_times, setup, teardown),
 	    cmocka_unit_test_setup_teardown(journal, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("case", tests, NULL, NULL);

@@ -201,6 +201,37 @@ static void records(void **state)
 			    "25165824|16777216;1|1;");
 }
 
+/* A source that counts as one record is one, in however many lines and chunks it lies. */
+static void whole_records(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"{\n\"a\": 1,\r\n", "\"b\": [\n]\n}", "\r\n"};
+	uint64_t off = 0;
+	for (int64_t source = 1; source <= 5; source++)
+		add_source(source, NULL);
+	assert_int_equal(sql_exec(c, "UPDATE source SET records = 1 WHERE source IN (1, 3, 4)", NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		add_bytes(1, text_of(texts[i]), off);
+		off += strlen(texts[i]);
+	}
+	add_bytes(2, TEXT("x\ny\n"), 0);
+	add_bytes(3, TEXT("\n"), 0);
+	add_bytes(5, TEXT("z"), 0);
+	assert_string_equal(rows("SELECT ref, text FROM records"),
+			    "S1@0+21|{\n\"a\": 1,\r\n\"b\": [\n]\n};S2@0+1|x;S2@2+1|y;S3@0+0|;S5@0+1|z;");
+	assert_string_equal(rows("SELECT source FROM records WHERE byte_off >= 0"), "1;2;2;3;5;");
+	assert_string_equal(rows("SELECT source FROM records WHERE byte_off >= 1"), "2;");
+	assert_string_equal(rows("SELECT source FROM records WHERE byte_off = 0"), "1;2;3;5;");
+	assert_string_equal(rows("SELECT byte_len FROM records WHERE source = 1 AND byte_off = 0"), "21;");
+	assert_string_equal(rows("SELECT byte_len FROM records WHERE source = 1 AND byte_off = 2"), "");
+	char *a = malloc(3 * RECORD_MAX_BYTES / 4);
+	memset(a, '\n', 3 * RECORD_MAX_BYTES / 4);
+	add_bytes(4, (struct text){a, 3 * RECORD_MAX_BYTES / 4}, 0);
+	add_bytes(4, (struct text){a, 3 * RECORD_MAX_BYTES / 4}, 3 * RECORD_MAX_BYTES / 4);
+	free(a);
+	assert_string_equal(rows("SELECT byte_len, length(text) FROM records WHERE source = 4"), "25165824|16777216;");
+}
+
 /* --- events --- */
 
 static void add_pages(int64_t source, int64_t first_ns, uint32_t n)
@@ -546,7 +577,12 @@ static void fill_case(int first, int parts)
 		}
 		buf_done(&all);
 	}
-	assert_int_equal(journal_append(c, 1, "ingest", TEXT("{}"), NULL, NULL), 0);
+	for (int source = 1; source <= 2; source++) {
+		char seal[SHA256_HEX], detail[128];
+		assert_int_equal(source_seal(c, source, seal, NULL), 0);
+		snprintf(detail, sizeof(detail), "{\"source\":%d,\"seal\":\"%s\"}", source, seal);
+		assert_int_equal(journal_append(c, 1, "ingest", text_of(detail), NULL, NULL), 0);
+	}
 }
 
 static void digest_of(int first, int parts, char out[SHA256_HEX])
@@ -637,6 +673,16 @@ static void verify_finds(void **state)
 	     "unknown codec"},
 	    {"UPDATE evidence_chunk SET byte_len = 1 << 40 WHERE rowid = 4", "UPDATE evidence_chunk SET byte_len = 272",
 	     "claims"},
+	    {"UPDATE source SET path = 'y' WHERE source = 2", "UPDATE source SET path = 'x1' WHERE source = 2",
+	     "source S2: "},
+	    {"INSERT INTO reject VALUES(1, 0, 9, 1, 'x')", "DELETE FROM reject",
+	     "source S1: its row, rejects or chunks"},
+	    {"INSERT INTO source(source, path, container, format_basis, tz, tz_basis, status) VALUES(3, 'z', 'none', "
+	     "'{}', "
+	     "'UTC', 'assumed', 'failed')",
+	     "DELETE FROM source WHERE source = 3", "source S3: the journal does not know it"},
+	    {"UPDATE source SET status = 'reading' WHERE source = 2", "UPDATE source SET status = 'ingested'",
+	     "source S2: "},
 	    {"UPDATE source SET content_sha256 = 'x' WHERE source = 2", NULL, "content_sha256"},
 	    {"DELETE FROM evidence_chunk WHERE byte_off = 0 AND source = 1", NULL, "does not follow"},
 	};
@@ -654,6 +700,80 @@ static void verify_finds(void **state)
 	struct buf b = BUF_INIT(MIB);
 	assert_int_equal(evidence_each(c, 1, NULL, NULL, NULL), ERR_DAMAGED);
 	buf_done(&b);
+}
+
+/* A run that was stopped leaves chunks before the numbers of their source, and nothing of it in the journal. */
+static void verify_unfinished(void **state)
+{
+	(void)state;
+	fill_case(0, 2);
+	assert_int_equal(sql_exec(c, "DELETE FROM journal", NULL), 0);
+	assert_int_equal(
+	    sql_exec(c,
+		     "UPDATE source SET status = 'reading', content_sha256 = NULL, bytes = 0, records = 0, "
+		     "parsed = 0, bytes_parsed = 0",
+		     NULL),
+	    0);
+	if (verify())
+		fail_msg("%s", faults);
+	assert_int_equal(sql_exec(c, "UPDATE source SET status = 'failed' WHERE source = 1", NULL), 0);
+	assert_int_equal(verify(), 1);
+	assert_non_null(strstr(faults, "source S1: the journal does not know it"));
+	assert_non_null(strstr(faults, "names bytes that its source does not have"));
+}
+
+/* What the journal calls dropped may be gone, nothing else; a number may come again. */
+static void verify_dropped(void **state)
+{
+	(void)state;
+	fill_case(0, 2);
+	static const char *const tables[] = {"evidence_chunk", "event_chunk", "source"};
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		char sql[100];
+		snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE source = 2", tables[i]);
+		assert_int_equal(sql_exec(c, sql, NULL), 0);
+	}
+	assert_int_equal(verify(), 1);
+	assert_string_equal(faults, "source S2: is gone; journal row 2 says that it was stored\n");
+	assert_int_equal(journal_append(c, 1, "drop", TEXT("{\"source\":2}"), NULL, NULL), 0);
+	assert_int_equal(verify(), 0);
+	assert_int_equal(journal_append(c, 1, "ingest", TEXT("{not JSON"), NULL, NULL), 0);
+	assert_int_equal(journal_append(c, 1, "ingest", TEXT("{\"source\":2,\"seal\":\"x\"}"), NULL, NULL), 0);
+	assert_int_equal(verify(), 1);
+	assert_string_equal(faults, "source S2: is gone; journal row 5 says that it was stored\n");
+}
+
+/* A second set of the derived tables: in front of the first, gone afterwards, the file untouched. */
+static void shadows(void **state)
+{
+	(void)state;
+	struct err err = {0};
+	char before[SHA256_HEX], after[SHA256_HEX];
+	assert_int_equal(sql_exec(c, "INSERT INTO tenant VALUES(1, 'tenant-a')", NULL), 0);
+	assert_int_equal(derived_digest(c, before, NULL), 0);
+	for (int mode = CASE_READ; mode <= CASE_WRITE; mode++) {
+		reopen((enum case_mode)mode);
+		if (derived_shadow(c, &err))
+			fail_msg("%s", err.what);
+		assert_string_equal(rows("SELECT count(*) FROM tenant"), "0;");
+		assert_int_equal(sql_exec(c, "INSERT INTO tenant VALUES(1, 'tenant-b'), (2, 'tenant-c')", NULL), 0);
+		assert_int_equal(case_info_set(c, "k", TEXT("v"), NULL), 0);
+		assert_int_equal(case_info_set(c, "k", TEXT("w"), NULL), 0);
+		assert_string_equal(
+		    rows("SELECT t.name, m.name FROM tenant AS t LEFT JOIN main.tenant AS m USING(tenant)"),
+		    "tenant-b|tenant-a;tenant-c|-;");
+		assert_int_equal(derived_digest(c, after, NULL), 0);
+		assert_string_equal(before, after);
+		derived_unshadow(c);
+		assert_string_equal(rows("SELECT name FROM tenant"), "tenant-a;");
+		assert_string_equal(rows("SELECT count(*) FROM case_info WHERE key = 'k'"), "0;");
+	}
+	reopen(CASE_READ);
+	assert_int_equal(sql_exec(c, "CREATE TEMP TABLE t(a)", &err), ERR_STORE);
+	reopen(CASE_WRITE);
+	assert_int_equal(sql_exec(c, "UPDATE tenant SET name = 'tenant-z'", NULL), 0);
+	assert_int_equal(derived_digest(c, after, NULL), 0);
+	assert_string_not_equal(before, after);
 }
 
 /* A case whose bytes were changed at random is refused or read, never more. */
@@ -718,7 +838,9 @@ int main(void)
 	    WITH_CASE(scans),          WITH_CASE(functions),
 	    WITH_CASE(untrusted),      WITH_CASE(views_may_use_the_tables),
 	    WITH_CASE(binding),        cmocka_unit_test_teardown(digests, teardown),
-	    WITH_CASE(verify_finds),   WITH_CASE(hostile_case),
+	    WITH_CASE(verify_finds),   WITH_CASE(verify_unfinished),
+	    WITH_CASE(verify_dropped), WITH_CASE(shadows),
+	    WITH_CASE(whole_records),  WITH_CASE(hostile_case),
 	};
 	return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
 }

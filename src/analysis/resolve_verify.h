@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_verify.h - private to resolve.c and resolve_verify.c */
+#pragma once
+
+#include "pagetrail/analysis.h"
+
+/* resolve_case() into the empty temporary tables of derived_shadow(). */
+int resolve_again(struct case_file *c, struct err *err) MUST_CHECK;
