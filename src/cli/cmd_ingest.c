@@ -3,8 +3,10 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,6 +142,23 @@ static void on_warning(void *ctx, struct text what)
 		fprintf(stderr, "pagetrail: note: %s\n", b.ptr);
 }
 
+static int is_locked(const char *path, struct err *err)
+{
+	err_set(err, ERR_STORE, "the case is locked by another writer");
+	err_where(err, "%s", path);
+	return err_hint(err, "wait until the other command has ended, then try again");
+}
+
+/* A case that somebody else is making at this moment is a file without a byte, but with a lock. */
+static bool being_made(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
 /* Opens the case, or makes it; but not for paths none of which is there. */
 static int open_case(struct case_file **ret, const struct args *args, const char *id, const char *title,
 		     struct err *err)
@@ -150,6 +169,8 @@ static int open_case(struct case_file **ret, const struct args *args, const char
 			err_set(err, ERR_USAGE, "--id and --title are for a new case, and '%s' exists", args->at[0]);
 			return err_hint(err, "leave them out");
 		}
+		if (!st.st_size && S_ISREG(st.st_mode) && being_made(args->at[0]))
+			return is_locked(args->at[0], err);
 		return case_open(ret, args->at[0], CASE_WRITE, err);
 	}
 	bool any = false;
@@ -160,7 +181,18 @@ static int open_case(struct case_file **ret, const struct args *args, const char
 		err_where(err, "%s", args->at[args->n > 1 ? 1 : 0]);
 		return err_hint(err, args->n > 1 ? "no case was made" : "give the files to read after the case");
 	}
-	return init_case(ret, args->at[0], id, title, err);
+	int rc = init_case(ret, args->at[0], id, title, err);
+	/* made by another command in the meantime */
+	return rc == ERR_IO && !stat(args->at[0], &st) ? is_locked(args->at[0], err) : rc;
+}
+
+static int nothing_to_read(const struct args *args, struct err *err)
+{
+	err_set(err, ERR_INPUT,
+		args->n > 2 ? "there is no file to read in any of the folders"
+			    : "there is no file to read in the folder");
+	err_where(err, "%s", args->at[1]);
+	return err_hint(err, "nothing was stored");
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -195,16 +227,21 @@ static int run(int argc, char **argv, struct err *err)
 	if (o.plan && args.n < 2)
 		return err_set(err, ERR_USAGE, "--plan needs files to look at");
 	o.jobs = (unsigned)jobs;
-	o.now_ns = system_now_ns();
+	o.case_path = args.at[0];
 	system_catch_stop();
 	signal(SIGPIPE, SIG_IGN); /* a closed pager is no reason to stop in the middle of a transaction */
 
 	CLEANUP(case_closep) struct case_file *c = NULL;
-	if (!o.plan) {
+	rc = args.n > 1 ? ingest_any((const char *const *)args.at + 1, (size_t)args.n - 1, args.at[0], err) : 1;
+	if (rc < 0)
+		return rc;
+	bool any = rc == 1;
+	if (!o.plan && any) {
 		rc = open_case(&c, &args, id, title, err);
 		if (rc)
 			return rc;
 	}
+	o.now_ns = system_now_ns(); /* not before the case was made */
 	struct run run = {.err = err};
 	struct rows_column cols[ARRAY_SIZE(columns)];
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
@@ -221,7 +258,10 @@ static int run(int argc, char **argv, struct err *err)
 	o.on_progress = on_progress;
 	o.on_warning = on_warning;
 	o.ctx = &run;
-	rc = args.n > 1 ? ingest_paths(c, &o, (const char *const *)args.at + 1, (size_t)args.n - 1, err) : 0;
+	if (!any)
+		rc = nothing_to_read(&args, err);
+	else if (args.n > 1)
+		rc = ingest_paths(c, &o, (const char *const *)args.at + 1, (size_t)args.n - 1, err);
 	progress_close(&run.progress);
 	if (!rc && !o.plan)
 		rc = finish(c, &run, err);

@@ -216,83 +216,7 @@ static int level_fill(struct stream *s, const char **ret, size_t *ret_n, struct 
 	return 0;
 }
 
-/* --- members --- */
-
-/* After the last header: the rest of the input, and does an archive say that it holds more than it gave? */
-static int level_end(struct level *lv, struct err *err)
-{
-	lv->over = true;
-	if (!lv->a || lv->damage.final)
-		return 0;
-	int rc = drain(lv, err);
-	if (rc < 0)
-		return rc;
-	if (lv->skipped) {
-		lv->damage.left = true;
-		damage_set(&lv->damage, false, "damaged: a part of the tar belongs to no file");
-	}
-	const char *why = lv->kind == LEVEL_ZIP ? zip_end_check(lv->tail, lv->n_tail, lv->given, lv->entries) : NULL;
-	if (why) {
-		lv->damage.left = true;
-		damage_set(&lv->damage, false, "%s", why);
-	}
-	return 0;
-}
-
-static int level_header(struct level *lv, struct archive_entry **ret)
-{
-	int r;
-	la_int64_t before;
-	do { /* a tar header with a wrong check sum: the next block may be a good one */
-		before = archive_filter_bytes(lv->a, -1);
-		r = archive_read_next_header(lv->a, ret);
-		lv->skipped |= r == ARCHIVE_RETRY;
-	} while (r == ARCHIVE_RETRY && lv->rc == 0 && archive_filter_bytes(lv->a, -1) > before);
-	return r;
-}
-
-int level_next(struct level *lv, struct archive_entry **ret, struct err *err)
-{
-	bool first = !lv->begun;
-	*ret = NULL;
-	lv->begun = true;
-	if (lv->over)
-		return 0;
-	if (!first && !level_is_archive(lv)) {
-		lv->over = true;
-		return 0;
-	}
-	if (lv->damage.final)
-		return level_end(lv, err);
-	lv->pos = lv->hole = lv->n_part = lv->s.n_ahead = lv->s.n_behind = 0;
-	lv->ended = lv->empty = false;
-	if (lv->kind == LEVEL_PLAIN)
-		return 1;
-	lv->err = err;
-	lv->rc = 0;
-	int r = level_header(lv, ret);
-	if (lv->rc < 0)
-		return lv->rc;
-	if (r == ARCHIVE_EOF && lv->kind == LEVEL_PACKED) {
-		lv->empty = true; /* libarchive gives no data block */
-		*ret = NULL;
-		return 1;
-	}
-	if (r == ARCHIVE_EOF)
-		return level_end(lv, err);
-	if (r < ARCHIVE_WARN || r == ARCHIVE_RETRY) {
-		damaged(lv, true);
-		return level_end(lv, err);
-	}
-	lv->entries++;
-	if (!level_is_archive(lv))
-		*ret = NULL;
-	else if (archive_entry_filetype(*ret) != AE_IFDIR)
-		lv->members++;
-	return 1;
-}
-
-/* --- opening --- */
+/* --- opening an archive --- */
 
 /* Container names come from the inside out: the new one goes in front. */
 static void add_container(struct level *lv, const char *name)
@@ -332,10 +256,24 @@ static int open_archive(struct level *lv, int filter, struct err *err)
 	return 0;
 }
 
+/* Passes over one block. */
+static int skip_block(struct level *lv, struct err *err)
+{
+	enum { BLOCK = 512 };
+	const char *p;
+	size_t n;
+	int rc = stream_peek(lv->in, &p, &n, err);
+	if (rc == 0 && n) {
+		rc = stream_read(lv->in, &p, &n, err);
+		if (n > BLOCK)
+			stream_push(lv->in, p + BLOCK, n - BLOCK);
+	}
+	return rc;
+}
+
 /* Passes over blocks up to the next good header. */
 static int skip_to_header(struct level *lv, struct err *err)
 {
-	enum { BLOCK = 512 };
 	for (;;) {
 		const char *p;
 		size_t n;
@@ -343,11 +281,122 @@ static int skip_to_header(struct level *lv, struct err *err)
 		if (rc < 0 || !n || is_tar((struct text){p, n}))
 			return rc;
 		lv->skipped = true;
-		(void)stream_read(lv->in, &p, &n, err);
-		if (n > BLOCK)
-			stream_push(lv->in, p + BLOCK, n - BLOCK);
+		rc = skip_block(lv, err);
+		if (rc < 0)
+			return rc;
 	}
 }
+
+/* --- members --- */
+
+/* After the last header: the rest of the input, and does an archive say that it holds more than it gave? */
+static int level_end(struct level *lv, struct err *err)
+{
+	lv->over = true;
+	if (lv->kind == LEVEL_PLAIN || lv->damage.final)
+		return 0;
+	int rc = lv->a ? drain(lv, err) : 0; /* NULL: it was searched to its end */
+	if (rc < 0)
+		return rc;
+	if (lv->skipped) {
+		lv->damage.left = true;
+		damage_set(&lv->damage, false, "damaged: a part of the tar belongs to no file");
+	}
+	const char *why = lv->kind == LEVEL_ZIP ? zip_end_check(lv->tail, lv->n_tail, lv->given, lv->entries) : NULL;
+	if (why) {
+		lv->damage.left = true;
+		damage_set(&lv->damage, false, "%s", why);
+	}
+	return 0;
+}
+
+static int level_header(struct level *lv, struct archive_entry **ret)
+{
+	int r;
+	la_int64_t before;
+	do { /* a tar header with a wrong check sum: the next block may be a good one */
+		before = archive_filter_bytes(lv->a, -1);
+		r = archive_read_next_header(lv->a, ret);
+		lv->skipped |= r == ARCHIVE_RETRY;
+	} while (r == ARCHIVE_RETRY && lv->rc == 0 && archive_filter_bytes(lv->a, -1) > before);
+	return r == ARCHIVE_RETRY ? ARCHIVE_FATAL : r;
+}
+
+/* Where libarchive gave a tar up (an extended header with a damaged one behind it): a new start at the next good header.
+ * 1 there is one, 0 there is none. */
+static int tar_again(struct level *lv, struct err *err)
+{
+	uint64_t used = (uint64_t)archive_filter_bytes(lv->a, -1);
+	const char *p;
+	size_t n = 0;
+	if (lv->kind != LEVEL_TAR || used > lv->given || lv->given - used > lv->n_block)
+		return 0;
+	n = (size_t)(lv->given - used);
+	if (n)
+		stream_push(lv->in, lv->block + (lv->n_block - n), n);
+	archive_read_free(lv->a);
+	lv->a = NULL;
+	lv->given = lv->nonzero = lv->n_block = 0;
+	lv->skipped = true;
+	int rc = used ? 0 : skip_block(lv, err);
+	if (rc == 0)
+		rc = skip_to_header(lv, err);
+	if (rc == 0)
+		rc = stream_peek(lv->in, &p, &n, err);
+	if (rc == 0 && n)
+		rc = open_archive(lv, 0, err);
+	return rc < 0 ? rc : n > 0 && !lv->damage.final;
+}
+
+int level_next(struct level *lv, struct archive_entry **ret, struct err *err)
+{
+	bool first = !lv->begun;
+	*ret = NULL;
+	lv->begun = true;
+	if (lv->over)
+		return 0;
+	if (!first && !level_is_archive(lv)) {
+		lv->over = true;
+		return 0;
+	}
+	if (lv->damage.final)
+		return level_end(lv, err);
+	lv->pos = lv->hole = lv->n_part = lv->s.n_ahead = lv->s.n_behind = 0;
+	lv->ended = lv->empty = false;
+	if (lv->kind == LEVEL_PLAIN)
+		return 1;
+	int r, again;
+	do {
+		lv->err = err;
+		lv->rc = 0;
+		r = level_header(lv, ret);
+		if (lv->rc < 0)
+			return lv->rc;
+		again = r < ARCHIVE_WARN ? tar_again(lv, err) : 0;
+	} while (again == 1);
+	if (again < 0)
+		return again;
+	if (r == ARCHIVE_EOF && lv->kind == LEVEL_PACKED) {
+		lv->empty = true; /* libarchive gives no data block */
+		*ret = NULL;
+		return 1;
+	}
+	if (r == ARCHIVE_EOF)
+		return level_end(lv, err);
+	if (r < ARCHIVE_WARN) {
+		if (!lv->skipped)
+			damaged(lv, true);
+		return level_end(lv, err);
+	}
+	lv->entries++;
+	if (!level_is_archive(lv))
+		*ret = NULL;
+	else if (archive_entry_filetype(*ret) != AE_IFDIR)
+		lv->members++;
+	return 1;
+}
+
+/* --- opening a level --- */
 
 /* Undoes gzip (in gzip: that is legal), and tells what is in it; NULL: plain. */
 static int find_kind(struct level *lv, const char **ret, struct err *err)

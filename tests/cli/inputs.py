@@ -4,10 +4,12 @@
 import gzip
 import json
 import os
+import subprocess
 import sys
+import tarfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import Box, expect, one_line_error, sums_hold
+from run import PAGETRAIL, Box, expect, one_line_error, sums_hold
 
 PAGES = ('{"v":1,"ts":1788000000.000,"seq":0,"worker":"decode-0","op":"boot","page_size":64,"pool_pages":64}\n'
          '{"ts":1788000001.250,"seq":1,"worker":"decode-0","op":"alloc","rid":"a1","room":77,"pages":[[0,4]]}\n'
@@ -66,6 +68,73 @@ data = PAGES.encode() + b"\x00\x00\x00\xff\xfe torn\n" + PAGES.encode()[:40]
 row, back = ingest("torn.jsonl", data, 0, "ingested")
 expect(back == data and row["unparsed"] == 3, "NULs, invalid UTF-8 and a torn end to be counted")
 
+# a log that was cut under its writer, and what holds nothing: nothing vanishes
+row, back = ingest("rotated.jsonl", bytes(3 << 20) + PAGES.encode(), 0, "ingested")
+expect(row["parsed"] == 5 and back == bytes(3 << 20) + PAGES.encode(), "a page log behind NULs to be read")
+for name, data in (("nul.log", bytes(4096)), ("nul.gz", gzip.compress(bytes(4096))), ("none.tar", bytes(10240)),
+                   ("none.zip", b"PK\x05\x06" + bytes(18))):
+    row, back = ingest(name, data, 3, "unrecognised")
+    expect(row["reason"] and len(back) == row["bytes"] > 0, f"{name} to have a row and its bytes")
+
+# packed data that is damaged, but can be unpacked: the check sum tells
+stored = bytearray(gzip.compress(PAGES.encode() * 200, 0))
+stored[len(stored) // 2] ^= 1
+row, back = ingest("flipped.jsonl.gz", bytes(stored), 3, "failed")
+expect("checksum" in row["reason"] and len(back) == len(PAGES) * 200, "a flipped byte to be noticed, what was read to be kept")
+
+# an archive with a damaged header: its neighbours are read, and the archive is kept as it is
+with Box() as box:
+    for name in ("a", "b", "c"):
+        box.write(name + ".jsonl", PAGES.replace("decode-0", "decode-" + name))
+    with tarfile.open(box.path("logs.tar"), "w") as tar:
+        for name in ("a", "b", "c"):
+            tar.add(box.path(name + ".jsonl"), name + ".jsonl")
+    with open(box.path("logs.tar"), "rb") as f:
+        data = bytearray(f.read())
+    data[data.index(b"b.jsonl")] ^= 1
+    box.write("logs.tar", bytes(data))
+    rows = box.json("ingest", "case.ptc", "logs.tar", code=3)["rows"]
+    expect([(r["path"], r["status"]) for r in rows] ==
+           [("logs.tar!a.jsonl", "ingested"), ("logs.tar!c.jsonl", "ingested"), ("logs.tar", "failed")], f"neighbours: {rows}")
+    expect("damaged" in rows[2]["reason"] and "archive_read" not in rows[2]["reason"], "plain words")
+    expect(box.run("show", "case.ptc", "--source", str(rows[2]["source"]), "--all").stdout == bytes(data), "the archive kept")
+    gaps = box.json("gaps", "case.ptc", code=1)["rows"]
+    expect(("failed_source", rows[2]["source"]) in {(g["kind"], g["source"]) for g in gaps}, f"a gap for it: {gaps}")
+
+# what cannot be opened is a source that failed, until it can
+with Box() as box:
+    box.write("in/good.jsonl", PAGES)
+    os.symlink("nowhere", box.path("in/late.jsonl"))
+    for _ in range(2):
+        rows = box.json("ingest", "case.ptc", "in", code=3)["rows"]
+        expect(rows[1]["status"] == "failed" and rows[1]["source"] and rows[1]["bytes"] == 0, f"a row for a dead link: {rows}")
+        listed = box.json("info", "case.ptc")["sources"]
+        expect([r["status"] for r in listed].count("failed") == 1 and len(listed) == 2, f"one row each: {listed}")
+        expect("failed_source" in {g["kind"] for g in box.json("gaps", "case.ptc", code=1)["rows"]}, "a gap for it")
+    os.unlink(box.path("in/late.jsonl"))
+    box.write("in/late.jsonl", PAGES.replace("decode-0", "decode-1"))
+    expect([r["status"] for r in box.json("ingest", "case.ptc", "in")["rows"]] == ["known", "ingested"], "read at last")
+    expect({r["status"] for r in box.json("info", "case.ptc")["sources"]} == {"ingested"}, "the failed row to be replaced")
+
+# the case is no log of its own
+with Box() as box:
+    box.write("pages.jsonl", PAGES)
+    for _ in range(2):
+        p = box.run("ingest", "case.ptc", ".", "--json")
+        expect([r["path"] for r in json.loads(p.stdout)["rows"]] == ["./pages.jsonl"], "only the log to be read")
+        expect("case.ptc: left out" in p.stderr.decode(), "a note that the case was left out")
+    times = [r["at"] for r in box.json("journal", "case.ptc")["rows"]]
+    expect(times == sorted(times), f"the journal to go forward: {times}")
+
+# two first commands at the same time: one makes the case, the other finds it locked (or done)
+with Box() as box:
+    box.write("many.jsonl", PAGES * 20000)
+    both = [subprocess.Popen([os.path.abspath(PAGETRAIL), "ingest", "case.ptc", "many.jsonl"], cwd=box.dir,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
+    ends = [(p.communicate()[1].decode(), p.returncode) for p in both]
+    expect(sorted(code for _, code in ends) in ([0, 0], [0, 4]), f"one to win, the other to be told: {ends}")
+    expect(all("locked" in text for text, code in ends if code), f"the loser to hear of the lock: {ends}")
+
 # two nodes of one kind give the same snapshot: a fact about each; a copy of one of them is known
 snapshot = json.dumps({"model_path": "m", "max_total_num_tokens": 4096, "context_length": 8192, "disaggregation_mode": "prefill",
                        "version": "0.5.21", "host": "0.0.0.0", "port": 30000, "server_args": {}, "internal_states": [{}]})
@@ -84,7 +153,9 @@ with Box() as box:
     one_line_error(box.run("scope", "missing.ptc", code=(3, 4)))
 
     os.mkdir(box.path("folder"))
-    expect(box.json("ingest", "case.ptc", "folder", code=(0, 3))["rows"] == [], "an empty folder to give no source")
+    empty = box.run("ingest", "case.ptc", "folder", "--json", code=3)
+    expect("no file" in one_line_error(empty) and json.loads(empty.stdout)["rows"] == [], "an empty folder to be named")
+    expect(not os.path.exists(box.path("case.ptc")), "no case to be made for an empty folder")
     box.write("folder/a/pages.jsonl", PAGES)
     expect(len(box.json("ingest", "case.ptc", "folder")["rows"]) == 1, "a folder to be read recursively")
     again = box.json("ingest", "case.ptc", "folder")["rows"]
