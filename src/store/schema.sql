@@ -54,7 +54,7 @@ CREATE TABLE evidence_chunk(
   byte_off INTEGER NOT NULL,       -- in the content of the source
   byte_len INTEGER NOT NULL,
   sha256   BLOB NOT NULL,          -- of the original bytes
-  codec    INTEGER NOT NULL,       -- 0 stored, 1 zstd
+  codec    INTEGER NOT NULL,       -- 0 stored, 1 zstd, 2 lines (docs/store-format.md)
   data     BLOB NOT NULL,
   PRIMARY KEY(source, byte_off)
 ) STRICT;
@@ -125,7 +125,7 @@ CREATE TABLE alias(
   kind    TEXT NOT NULL,           -- gateway_id, response_id, trace_id, rid, room
   value   TEXT NOT NULL,
   worker  INTEGER REFERENCES worker,
-  rule    TEXT NOT NULL            -- what joined it: own, room, response_id, gateway_id, …
+  rule    TEXT NOT NULL            -- what joined it: own, room, response_id, gateway_id, trace_id, time_and_length, conflict …
 ) STRICT;
 
 CREATE TABLE leg(
@@ -161,7 +161,7 @@ CREATE TABLE response(
 
 CREATE TABLE gap(
   gap    INTEGER PRIMARY KEY,
-  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock
+  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock, boot, unattached
   source INTEGER REFERENCES source,
   worker INTEGER REFERENCES worker,
   from_ns INTEGER, to_ns INTEGER,
