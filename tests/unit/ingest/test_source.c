@@ -279,15 +279,17 @@ static void test_damaged_archives(void **state)
 /* Packed files that are damaged before anything comes out of them, and behind. */
 static void test_damaged_packed(void **state)
 {
-	static const char *const commands[][2] = {
-	    {"zstd -q -f", "zst"}, {"xz -kf", "xz"}, {"bzip2 -kf", "bz2"}, {"lz4 -q -f", "lz4"}};
+	static const char *const commands[][2] = {{"zstd -q -f a.log", "zst"},
+						  {"xz -kf a.log", "xz"},
+						  {"bzip2 -kf a.log", "bz2"},
+						  {"lz4 -q -f a.log a.log.lz4", "lz4"}};
 	struct seen s;
 	(void)state;
 	put("a.log", text, text_len);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
 		const char *ext = commands[i][1];
 		char name[32];
-		if (!shell("%s a.log 2>/dev/null", commands[i][0]) && !shell("%s a.log a.log.%s", commands[i][0], ext))
+		if (!shell("%s 2>/dev/null", commands[i][0]))
 			continue;
 		assert_true(shell("head -c 60 a.log.%s >cut.%s", ext, ext));
 		snprintf(name, sizeof(name), "cut.%s", ext);
