@@ -59,6 +59,8 @@ int journal_verify(struct case_file *c, int64_t *ret_seq, struct err *err) MUST_
 /* Content digest: over logical rows (source hashes and accounting, evidence bytes, decoded events) in canonical order; the
  * same for every job count, file order and interruption. Hex. */
 int case_digest(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST_CHECK;
+/* The same right after case_verify() found no fault: the bytes have been hashed, only events are decoded again. */
+int case_digest_verified(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST_CHECK;
 
 /* One hash over all that is stored of a source: row, rejects, hashes of its chunks. It stands in its journal row. Hex. */
 int source_seal(struct case_file *c, int64_t source, char out[SHA256_HEX], struct err *err) MUST_CHECK;

@@ -15,3 +15,5 @@ int sha256_end(struct sha256 *s, unsigned char out[SHA256_BYTES], struct err *er
 void sha256_free(struct sha256 *s); /* accepts NULL */
 int sha256_once(const void *p, size_t n, unsigned char out[SHA256_BYTES], struct err *err) MUST_CHECK;
 void sha256_hex(const unsigned char digest[SHA256_BYTES], char out[SHA256_HEX]);
+/* 64 hex digits of either case. */
+bool sha256_unhex(struct text hex, unsigned char out[SHA256_BYTES]) MUST_CHECK;

@@ -65,3 +65,21 @@ void sha256_hex(const unsigned char digest[SHA256_BYTES], char out[SHA256_HEX])
 	}
 	out[2 * SHA256_BYTES] = '\0';
 }
+
+bool sha256_unhex(struct text hex, unsigned char out[SHA256_BYTES])
+{
+	if (hex.len != SHA256_HEX - 1)
+		return false;
+	for (size_t i = 0; i < hex.len; i++) {
+		char c = hex.ptr[i];
+		int v = c >= '0' && c <= '9'   ? c - '0'
+			: c >= 'a' && c <= 'f' ? c - 'a' + 10
+			: c >= 'A' && c <= 'F' ? c - 'A' + 10
+					       : -1;
+
+		if (v < 0)
+			return false;
+		out[i / 2] = (unsigned char)(i % 2 ? out[i / 2] | v : v << 4);
+	}
+	return true;
+}

@@ -21,32 +21,14 @@ static int on_fault(void *ctx, struct text where, struct text what)
 	return rc ? rc : rows_end_row(run->rows, run->err);
 }
 
-static bool parse_head(struct text t, unsigned char ret[SHA256_BYTES])
-{
-	if (t.len != SHA256_HEX - 1)
-		return false;
-	for (size_t i = 0; i < t.len; i++) {
-		char ch = t.ptr[i];
-		int v = ch >= '0' && ch <= '9'   ? ch - '0'
-			: ch >= 'a' && ch <= 'f' ? ch - 'a' + 10
-			: ch >= 'A' && ch <= 'F' ? ch - 'A' + 10
-						 : -1;
-		if (v < 0)
-			return false;
-		ret[i / 2] = (unsigned char)(i % 2 ? ret[i / 2] | v : v << 4);
-	}
-	return true;
-}
-
 /* A head that was printed earlier: is it still in the chain? 1 it is not. */
 static int check_head(struct case_file *c, struct run *run, const char *hex, struct err *err)
 {
 	unsigned char sha[SHA256_BYTES];
 	char what[160];
 	int64_t seq = 0, rows = 0;
-	if (!hex)
+	if (!hex || !sha256_unhex(text_of(hex), sha))
 		return 0;
-	(void)parse_head(text_of(hex), sha);
 	int rc = journal_find(c, sha, &seq, err);
 	if (!rc)
 		rc = ask_int(c, "SELECT max(seq) FROM journal", &rows, err);
@@ -122,7 +104,7 @@ static int note_sound(struct case_file *c, struct run *run, struct err *err)
 {
 	char digest[SHA256_HEX], hex[SHA256_HEX], json[80];
 	unsigned char head[SHA256_BYTES] = {0};
-	int rc = case_digest(c, digest, err);
+	int rc = case_digest_verified(c, digest, err);
 	if (!rc)
 		rc = journal_head(c, head, err);
 	if (rc < 0)
@@ -150,7 +132,7 @@ static int run(int argc, char **argv, struct err *err)
 	int rc = args_parse(&args, argc, argv, own, ARRAY_SIZE(own), shared, ARRAY_SIZE(shared), 1, 1, err);
 	if (rc)
 		return rc;
-	if (head && !parse_head(text_of(head), sha))
+	if (head && !sha256_unhex(text_of(head), sha))
 		return err_set(err, ERR_USAGE, "--head takes the 64 hex digits that a command printed as journal head");
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = case_open(&c, args.at[0], CASE_READ, err);

@@ -151,6 +151,48 @@ static int check_gone(struct custody_walk *w, struct err *err)
 	return r;
 }
 
+/* --- the schema: a view or a table of somebody else's could answer in place of ours --- */
+
+#define SHAPES                                                                                                         \
+	"SELECT name, type || ' ' || (rootpage > 0) || (SELECT ifnull(group_concat(' ' || name || ' ' || type || ' ' " \
+	"|| "                                                                                                          \
+	"\"notnull\" || ' ' || pk || ' ' || hidden), '') FROM pragma_table_xinfo(m.name, 'main')), type "              \
+	"FROM main.sqlite_schema AS m WHERE type <> 'index' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
+
+static int check_shape(struct custody_walk *w, struct sql *s, sqlite3_stmt *want)
+{
+	char where[200];
+	struct text name = sql_get_text(s, 0), shape = sql_get_text(s, 1), type = sql_get_text(s, 2);
+	sqlite3_reset(want);
+	sqlite3_bind_text64(want, 1, name.ptr, name.len, SQLITE_STATIC, SQLITE_UTF8);
+	bool ours = sqlite3_step(want) == SQLITE_ROW;
+	if (ours && text_is(shape, (const char *)sqlite3_column_text(want, 1)))
+		return 0;
+	snprintf(where, sizeof(where), "%.*s %.*s", (int)MIN(type.len, 20u), type.ptr ? type.ptr : "",
+		 (int)MIN(name.len, 100u), name.ptr ? name.ptr : "");
+	w->faults = true;
+	return w->report(w->ctx, text_of(where),
+			 ours ? TEXT("is not made as in a new case") : TEXT("is no part of a case"));
+}
+
+static int check_schema(struct custody_walk *w, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	sqlite3 *db = NULL;
+	sqlite3_stmt *want = NULL;
+	int r = 0;
+	if (sqlite3_open(":memory:", &db) || sqlite3_exec(db, schema_sql, NULL, NULL, NULL) ||
+	    sqlite3_prepare_v2(db, SHAPES "AND name = ?1", -1, &want, NULL))
+		r = db ? err_set(err, ERR_STORE, "cannot make a new schema: %s", sqlite3_errmsg(db)) : err_nomem(err);
+	if (!r)
+		r = sql_prepare(&s, w->c, SHAPES "ORDER BY name", err);
+	while (!r && (r = sql_step(s, err)) > 0)
+		r = check_shape(w, s, want);
+	sqlite3_finalize(want);
+	sqlite3_close(db);
+	return r;
+}
+
 /* What a person said of the case when it was made. */
 static int check_title(struct custody_walk *w, struct err *err)
 {
@@ -181,7 +223,10 @@ int case_verify_custody(struct case_file *c, int (*report)(void *ctx, struct tex
 {
 	struct custody_walk w = {c, report, ctx, false};
 	int64_t seq = 0;
-	int r = journal_verify(c, &seq, err);
+	int r = check_schema(&w, err);
+	if (r)
+		return r;
+	r = journal_verify(c, &seq, err);
 	if (r > 0) {
 		char where[64];
 		snprintf(where, sizeof(where), "journal row %" PRId64, seq);

@@ -75,6 +75,9 @@ with Box() as box:
     found(box, "table tenant", "CREATE TABLE t2 AS SELECT * FROM tenant", "DROP TABLE tenant",
           "CREATE VIEW tenant AS SELECT 1 AS tenant, 'tenant-z' AS name")
 
+    found(box, "view tenant: is not made as in a new case", "DROP TABLE tenant", "CREATE VIEW tenant AS SELECT 1 AS tenant, 'z' AS name")
+    found(box, "view findings: is no part of a case", "CREATE VIEW findings AS SELECT 'C4' AS class")
+
     # every column of a source, and what hangs on it
     for name, type_ in columns(box, "source"):
         if name == "source":
@@ -109,7 +112,8 @@ with Box() as box:
     # a report is not made from tables that were changed
     box.run("report", "case.ptc", "scope", "--out", "report")
     for statement in ("UPDATE response SET prompt_tokens = 1000", "UPDATE leg SET outcome = 'finished'",
-                      "UPDATE source SET path = 'elsewhere' WHERE source = 2", "UPDATE journal SET at_ns = at_ns + 1"):
+                      "UPDATE source SET path = 'elsewhere' WHERE source = 2", "UPDATE journal SET at_ns = at_ns + 1",
+                      "CREATE VIEW exposed AS SELECT 1 AS request"):
         change(box, statement)
         p = box.run("report", "changed.ptc", "scope", "--out", "refused", code=4)
         expect("verify" in one_line_error(p) and not os.path.exists(box.path("refused")), "a report to be refused")

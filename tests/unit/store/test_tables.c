@@ -681,6 +681,12 @@ static void verify_finds(void **state)
 	     "'{}', "
 	     "'UTC', 'assumed', 'failed')",
 	     "DELETE FROM source WHERE source = 3", "source S3: the journal does not know it"},
+	    {"CREATE VIEW findings AS SELECT 1 AS class", "DROP VIEW findings", "view findings: is no part of a case"},
+	    {"CREATE TABLE records(source, text)", "DROP TABLE records", "table records: is no part of a case"},
+	    {"CREATE TRIGGER t AFTER INSERT ON gap BEGIN DELETE FROM gap; END", "DROP TRIGGER t",
+	     "trigger t: is no part of a case"},
+	    {"ALTER TABLE response ADD COLUMN more TEXT", "ALTER TABLE response DROP COLUMN more",
+	     "table response: is not made as in a new case"},
 	    {"UPDATE source SET status = 'reading' WHERE source = 2", "UPDATE source SET status = 'ingested'",
 	     "source S2: "},
 	    {"UPDATE source SET content_sha256 = 'x' WHERE source = 2", NULL, "content_sha256"},
