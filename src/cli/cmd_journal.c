@@ -57,9 +57,10 @@ const struct command command_journal = {
     .name = "journal",
     .synopsis = "CASE",
     .summary = "Prints the chain of custody",
-    .help = "Every change of the case is a row; each row holds the hash of the row before it, so that none can be\n"
-	    "changed or taken out of the middle unseen. Rows taken from the end are seen by who kept the head that was\n"
-	    "printed: 'pagetrail verify CASE --head HEX'. Exit code 1 when the chain is broken.\n\n"
-	    "  --json --jsonl --csv\n",
+    .help =
+	"Every change of the case is a row; each row holds the hash of the row before it, so that none can be\n"
+	"changed or taken out of the middle unseen. Rows taken from the end are seen by who kept the head that was\n"
+	"printed: 'pagetrail verify CASE --head HEX'. Exit code 1 when the chain is broken.\n\n"
+	"  --json --jsonl --csv\n",
     .run = run,
 };
