@@ -15,15 +15,15 @@
 int source_seal(struct case_file *c, int64_t source, char out[SHA256_HEX], struct err *err)
 {
 	static const char *const texts[] = {
-	    "SELECT source, path, sha256, content_sha256, stored_bytes, container, format, format_basis, worker, "
-	    "worker_alias, worker_basis, role, tz, tz_basis, bytes, records, parsed, context, unparsed, duplicate, "
-	    "bytes_parsed, bytes_context, bytes_unparsed, bytes_duplicate, first_ns, last_ns, status, reason "
-	    "FROM main.source WHERE source = ?1",
+	    ("SELECT source, path, sha256, content_sha256, stored_bytes, container, format, format_basis, worker, "
+	     "worker_alias, worker_basis, role, tz, tz_basis, bytes, records, parsed, context, unparsed, duplicate, "
+	     "bytes_parsed, bytes_context, bytes_unparsed, bytes_duplicate, first_ns, last_ns, status, reason "
+	     "FROM main.source WHERE source = ?1"),
 	    "SELECT byte_off, byte_len, records, reason FROM main.reject WHERE source = ?1 ORDER BY byte_off",
 	    "SELECT byte_off, byte_len, sha256 FROM main.evidence_chunk WHERE source = ?1 ORDER BY byte_off",
 	    /* naming all kinds lets the index be used */
-	    "SELECT kind, byte_min, byte_max, n, ts_min, ts_max, sha256 FROM main.event_chunk "
-	    "WHERE kind BETWEEN 0 AND 63 AND source = ?1 ORDER BY kind, byte_min, chunk",
+	    ("SELECT kind, byte_min, byte_max, n, ts_min, ts_max, sha256 FROM main.event_chunk "
+	     "WHERE kind BETWEEN 0 AND 63 AND source = ?1 ORDER BY kind, byte_min, chunk"),
 	};
 	unsigned char sha[SHA256_BYTES];
 	struct sha256 *h = NULL;
