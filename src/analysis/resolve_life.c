@@ -8,6 +8,11 @@
  */
 #include "resolve.h"
 
+/* Lifetimes of one gateway id that are compared. Sources are read one after another, so that the router's first use of an
+ * id is compared with the gateway's last: more than CHAIN_MAX must be remembered. A client that sends more than this under
+ * one id gets requests that stand apart, never requests that are merged. */
+#define LIVES_MAX 4096
+
 /* Two gateways see one request begin and end within this time; whole-second stamps included. */
 #define LAYER_NS  (3 * NS_PER_S)
 #define OPEN_NS   (24 * 3600 * NS_PER_S)
@@ -194,7 +199,7 @@ static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret
 	unsigned steps = 0, open = 0;
 	*ret_conflict = 0;
 	*ret_copy = false;
-	for (uint32_t i = name_at(&r->names, g->key)->lives; i && steps++ < CHAIN_MAX;) {
+	for (uint32_t i = name_at(&r->names, g->key)->lives; i && steps++ < LIVES_MAX;) {
 		struct life *l = life_at(r, i - 1);
 		uint32_t at = i - 1;
 		i = l->next;
@@ -235,7 +240,7 @@ static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret
 static void life_overlaps(struct resolve *r, struct life *l, const struct gseen *g)
 {
 	unsigned steps = 0;
-	for (uint32_t i = name_at(&r->names, g->key)->lives; i && steps++ < CHAIN_MAX;) {
+	for (uint32_t i = name_at(&r->names, g->key)->lives; i && steps++ < LIVES_MAX;) {
 		struct life *o = life_at(r, i - 1);
 		i = o->next;
 		if (o != l && o->start_source == g->source + 1 && o->opened != UNKNOWN && l->opened != UNKNOWN &&
