@@ -10,20 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool unhex(struct text t, unsigned char out[SHA256_BYTES])
-{
-	if (t.len != SHA256_HEX - 1)
-		return false;
-	for (size_t i = 0; i < t.len; i++) {
-		const char *digits = "0123456789abcdef", *d = t.ptr[i] ? strchr(digits, t.ptr[i]) : NULL;
-		if (!d)
-			return false;
-		unsigned v = (unsigned)(d - digits);
-		out[i / 2] = (unsigned char)(i % 2 ? out[i / 2] | v : v << 4);
-	}
-	return true;
-}
-
 static struct known *add_known(struct custody *k, struct err *err)
 {
 	if (k->n == k->cap) {
@@ -60,8 +46,8 @@ int custody_open(struct custody *k, struct case_file *c, struct err *err)
 		if (!e)
 			return ERR_NOMEM;
 		e->source = sql_get_int(s, 0);
-		e->has_sha = unhex(sql_get_text(s, 1), e->sha256);
-		e->has_content = unhex(sql_get_text(s, 2), e->content);
+		e->has_sha = sha256_unhex(sql_get_text(s, 1), e->sha256);
+		e->has_content = sha256_unhex(sql_get_text(s, 2), e->content);
 		e->stored_bytes = (uint64_t)sql_get_int(s, 3);
 		e->reading = text_is(sql_get_text(s, 4), "reading");
 		k->n_reading += e->reading;
