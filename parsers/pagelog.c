@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pagelog.c - format pagelog: what an instrumented allocator says of pages, one JSON object a line
  *
- * The hottest parser of all: one json_parse and one walk over the members of each record. A record is taken whole
+ * The hottest parser of all: plain records are read in one pass (pagelog_plain.h), the others by one json_parse and one
+ * walk over the members. A record is taken whole
  * or not at all: a page list, token range or pool size that cannot be right makes the record unparsed, because half
  * a record would show ownership that never was. When a key comes twice, the last one counts. Once a file has said
  * that it is of a newer version, records without `v` are of that version too.
@@ -9,20 +10,27 @@
 #include <math.h>
 #include <string.h>
 
+#include "pagetrail/flat.h"
 #include "pagetrail/parser.h"
 
 enum { RUNS_SMALL = 256, ID_TMP = 32 };
 
 struct state {
 	bool newer; /* the last `v` seen was above 1 */
+	struct flat flat;
 	struct page_run runs[RUNS_SMALL];
+};
+
+/* The page list of a record: the state's own room first, then the parser's scratch. */
+struct runs {
+	struct page_run *run;
+	uint32_t n, cap;
+	int64_t total; /* pages */
 };
 
 struct fields {
 	struct json_value v, ts, seq, worker, pool, op, rid, room, pages, tokens, page_size, pool_pages, peer;
 };
-
-static const char *const ops[] = {"boot", "reset", "alloc", "write", "recv", "send", "read", "share", "free", "zero"};
 
 static bool key_is(struct text key, const char *name, size_t len)
 {
@@ -145,48 +153,58 @@ static bool read_run(struct json_value v, int64_t *ret_first, int64_t *ret_count
 	return json_int64(part[0], ret_first) && json_int64(part[1], ret_count) && in_pool(*ret_first, *ret_count);
 }
 
-/* 0 done, 1 the list cannot be right, negative ERR_*. Neighbours that go on are joined; the order stays. */
-static int read_pages(struct parse *p, struct json_value v, struct page_run **ret, uint32_t *ret_n)
+/* One more run. 0 done, 1 the list cannot be right, negative ERR_*. Neighbours that go on are joined; the order stays. */
+static int runs_add(struct parse *p, struct runs *runs, int64_t first, int64_t count)
+{
+	struct page_run *last = runs->n ? &runs->run[runs->n - 1] : NULL;
+
+	/* no pool has more pages than this, so no record can name more */
+	runs->total += count;
+	if (runs->total > POOL_MAX_PAGES)
+		return 1;
+	if (count == 0)
+		return 0;
+	if (last && last->first + last->count == (uint64_t)first) {
+		last->count += (uint32_t)count;
+		return 0;
+	}
+	if (runs->n == PAGE_RUNS_MAX)
+		return 1;
+	if (runs->n == runs->cap) {
+		struct page_run *more = arena_array(&p->scratch, (size_t)runs->cap * 4, sizeof(*more));
+
+		if (!more)
+			return err_nomem(p->err);
+		memcpy(more, runs->run, runs->n * sizeof(*more));
+		runs->run = more;
+		runs->cap *= 4;
+	}
+	runs->run[runs->n++] = (struct page_run){(uint32_t)first, (uint32_t)count};
+	return 0;
+}
+
+/* 0 done, 1 the list cannot be right, negative ERR_*. */
+static int read_pages(struct parse *p, struct json_value v, struct runs *ret)
 {
 	struct state *s = p->state;
-	struct page_run *runs = s->runs;
-	uint32_t n = 0, cap = RUNS_SMALL;
-	int64_t first, count, total = 0;
+	int64_t first, count;
 	struct json_iter it;
 	struct json_value e;
 	struct text key;
 
+	*ret = (struct runs){.run = s->runs, .cap = RUNS_SMALL};
 	if (json_type(v) != JSON_ARRAY)
 		return 1;
 	it = json_iter(v);
 	while (json_next(&it, &key, &e)) {
+		int r;
+
 		if (!read_run(e, &first, &count))
 			return 1;
-		/* no pool has more pages than this, so no record can name more */
-		total += count;
-		if (total > POOL_MAX_PAGES)
-			return 1;
-		if (count == 0)
-			continue;
-		if (n && runs[n - 1].first + runs[n - 1].count == (uint64_t)first) {
-			runs[n - 1].count += (uint32_t)count;
-			continue;
-		}
-		if (n == PAGE_RUNS_MAX)
-			return 1;
-		if (n == cap) {
-			struct page_run *more = arena_array(&p->scratch, (size_t)cap * 4, sizeof(*more));
-
-			if (!more)
-				return err_nomem(p->err);
-			memcpy(more, runs, n * sizeof(*runs));
-			runs = more;
-			cap *= 4;
-		}
-		runs[n++] = (struct page_run){(uint32_t)first, (uint32_t)count};
+		r = runs_add(p, ret, first, count);
+		if (r)
+			return r;
 	}
-	*ret = runs;
-	*ret_n = n;
 	return 0;
 }
 
@@ -210,10 +228,13 @@ static bool read_tokens(struct json_value v, int64_t *ret_from, int64_t *ret_to)
 
 static bool op_known(struct text op)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
-		if (text_is(op, ops[i]))
+	const char *four = "bootrecvsendreadfreezero", *five = "resetallocwriteshare", *p = op.len == 4 ? four : five;
+
+	if (op.len != 4 && op.len != 5)
+		return false;
+	for (; *p; p += op.len)
+		if (memcmp(op.ptr, p, op.len) == 0)
 			return true;
-	}
 	return false;
 }
 
@@ -265,11 +286,10 @@ static int take(struct parse *p, const struct fields *f)
 {
 	char rid_tmp[ID_TMP], room_tmp[ID_TMP];
 	struct text worker, op, pool, rid, room, peer;
-	struct page_run *runs = NULL;
+	struct runs runs = {0};
 	const char *reason;
 	struct event *e;
 	struct stamp ts = STAMP_INIT;
-	uint32_t n = 0;
 	int r;
 
 	if (!version_ok(p->state, f->v))
@@ -285,7 +305,7 @@ static int take(struct parse *p, const struct fields *f)
 	if (!op_known(op))
 		return parse_refuse(p, "unknown_op");
 	if (json_given(f->pages)) {
-		r = read_pages(p, f->pages, &runs, &n);
+		r = read_pages(p, f->pages, &runs);
 		if (r)
 			return r < 0 ? r : parse_refuse(p, "bad_pages");
 	}
@@ -304,10 +324,12 @@ static int take(struct parse *p, const struct fields *f)
 	if (reason)
 		return parse_refuse(p, reason);
 	if (json_given(f->pages))
-		event_runs(e, runs, n);
+		event_runs(e, runs.run, runs.n);
 	r = parse_emit(p);
 	return r < 0 ? r : RECORD_PARSED;
 }
+
+#include "pagelog_plain.h"
 
 static int record(struct parse *p, struct text record)
 {
@@ -315,8 +337,10 @@ static int record(struct parse *p, struct text record)
 	struct json_value doc, v;
 	struct json_iter it;
 	struct text key, bare = record;
-	int r;
+	int r = plain_record(p, record);
 
+	if (r)
+		return r;
 	if (record.len == 0 || record.ptr[0] != '{') {
 		if (text_starts(record, "\xef\xbb\xbf"))
 			record = text_from(record, 3);
