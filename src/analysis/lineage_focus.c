@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lineage_focus.c - the lineage of one request, from as little of the page logs as decides it
  *
- * A look into the dictionaries of rids and rooms says which chunks name the request; these say which pages it had. Only
- * operations on those pages matter, and only from the records that decide what they hold (go_back() when the part began
- * too late) until nobody's page holds the request's content any more. Parts can be judged alone only where resolving
+ * One look at each chunk, without decoding it, says which may name the request; only those are decoded, and say which
+ * pages it had. Only operations on those pages matter, and only from the records that decide what they hold (go_back()
+ * when the part began too late) until nobody's page holds the request's content any more. Parts can be judged alone only where resolving
  * found the page log in order (resolve_page.c); everything else, and everything in doubt, is swept whole. Which way was
  * taken never shows in the result.
  */
@@ -15,7 +15,7 @@
 #include "pagetrail/digest.h"
 #include "pagetrail/evidence.h"
 
-enum { KEPT_MAX = 8 /* decoded chunks that wait for the next pass */, SIZES_MAX = 4096, NEEDLES_MAX = 256 };
+enum { KEPT_EVENTS = 8 * EVENT_BATCH_MAX /* decoded, for the next pass */, SIZES_MAX = 4096, NEEDLES_MAX = 256 };
 
 struct needle {
 	struct text text;
@@ -26,6 +26,7 @@ struct needle {
 struct chunk {
 	int64_t id;
 	uint32_t source;
+	bool hit, boots;           /* may name the request; holds sizes of pools */
 	struct event_batch *batch; /* NULL: not decoded */
 };
 
@@ -56,7 +57,7 @@ struct focus {
 	size_t n_needles;
 	bool too_many; /* needles or boots: not worth it */
 	struct chunk *chunks;
-	size_t n_chunks, cap_chunks, n_kept;
+	size_t n_chunks, cap_chunks, n_kept; /* kept: events */
 	struct sizes *sizes;
 	size_t n_sizes;
 	struct part *parts;
@@ -188,19 +189,32 @@ static int sizes_add(struct focus *f, size_t chunk, uint32_t worker, const struc
 	return 0;
 }
 
-/* Takes what a decoded chunk says of the request, and of boots. */
-static int look_at(struct focus *f, size_t chunk, const struct event_batch *b, bool hit, struct err *err)
+static int sizes_of(struct focus *f, size_t chunk, const struct event_batch *b, struct err *err)
+{
+	struct source *src = &f->scout.sources[f->chunks[chunk].source];
+	int rc = 0;
+	for (uint32_t row = 0; rc == 0 && row < b->n; row++) {
+		uint32_t worker;
+		if (!(event_known(b, row, PAGE_SIZE) || event_known(b, row, PAGE_POOL_PAGES)) ||
+		    !text_is(cell(b, row, PAGE_OP), "boot"))
+			continue;
+		rc = run_worker_of(&f->scout, src, b->worker[row], &worker, err);
+		if (rc == 0)
+			rc = sizes_add(f, chunk, worker, b, row, err);
+	}
+	return rc;
+}
+
+/* Takes what a decoded chunk says of the request. */
+static int look_at(struct focus *f, size_t chunk, const struct event_batch *b, struct err *err)
 {
 	struct source *src = &f->scout.sources[f->chunks[chunk].source];
 	int rc = 0;
 	for (uint32_t row = 0; rc == 0 && row < b->n; row++) {
 		uint32_t worker;
 		rc = run_worker_of(&f->scout, src, b->worker[row], &worker, err);
-		if (rc == 0 && (event_known(b, row, PAGE_SIZE) || event_known(b, row, PAGE_POOL_PAGES)) &&
-		    text_is(cell(b, row, PAGE_OP), "boot"))
-			rc = sizes_add(f, chunk, worker, b, row, err);
 		int64_t id = rc == 0 ? f->scout.l->workers[worker].id : 0;
-		if (rc < 0 || !hit || !(named(f, b, row, id, false) || named(f, b, row, id, true)))
+		if (rc < 0 || !(named(f, b, row, id, false) || named(f, b, row, id, true)))
 			continue;
 		struct part *p = part_get(f, worker, f->chunks[chunk].source, chunk, err);
 		if (!p)
@@ -222,26 +236,12 @@ static int chunk_add(struct focus *f, int64_t id, uint32_t source, struct text d
 		f->chunks = more;
 		f->cap_chunks = cap;
 	}
-	size_t at = f->n_chunks++;
-	f->chunks[at] = (struct chunk){id, source, NULL};
 	int hit = chunk_names(f, data, err);
-	int sizes = hit < 0 ? hit : column_holds(EVENT_PAGE, data, PAGE_SIZE, TEXT(""), err);
-	if (sizes == 0)
-		sizes = column_holds(EVENT_PAGE, data, PAGE_POOL_PAGES, TEXT(""), err);
-	if (sizes < 0 || !(hit || sizes))
-		return MIN(sizes, 0);
-	struct event_batch *b = NULL;
-	uint32_t mask = 1u << PAGE_OP | 1u << PAGE_POOL | 1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES;
-	int rc = column_decode(EVENT_PAGE, data, hit ? PAGE_MASK : mask, &b, err);
-	if (rc == 0)
-		rc = look_at(f, at, b, hit, err);
-	if (rc == 0 && hit && f->n_kept < KEPT_MAX) {
-		f->chunks[at].batch = b;
-		f->n_kept++;
-	} else {
-		event_batch_free(b);
-	}
-	return rc;
+	int boots = hit < 0 ? hit : column_holds(EVENT_PAGE, data, PAGE_SIZE, TEXT(""), err);
+	if (boots == 0)
+		boots = column_holds(EVENT_PAGE, data, PAGE_POOL_PAGES, TEXT(""), err);
+	f->chunks[f->n_chunks++] = (struct chunk){id, source, hit > 0, boots > 0, NULL};
+	return MIN(boots, 0);
 }
 
 static int scan(struct focus *f, struct err *err)
@@ -266,6 +266,70 @@ static int scan(struct focus *f, struct err *err)
 	return rc;
 }
 
+/* ---- decoding ---- */
+/* Another mask than PAGE_MASK gives a batch that must not be kept. */
+static int decoded(struct focus *f, struct chunk *c, uint32_t mask, struct event_batch **ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (c->batch) {
+		*ret = c->batch;
+		return 0;
+	}
+	if (case_stopped(f->c))
+		return err_set(err, ERR_INTERRUPTED, "stopped");
+	int rc = sql_prepare(&s, f->c, "SELECT sha256, data FROM event_chunk WHERE chunk = ?1", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, c->id, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc < 0)
+		return rc;
+	rc = check(f->scout.sources[c->source].id, sql_get_text(s, 1), sql_get_text(s, 0), err);
+	return rc == 0 ? column_decode(EVENT_PAGE, sql_get_text(s, 1), mask, ret, err) : rc;
+}
+
+static void give_back(struct focus *f, struct chunk *c, struct event_batch *b)
+{
+	if (c->batch == b || !b)
+		return;
+	if (f->n_kept < KEPT_EVENTS) {
+		c->batch = b;
+		f->n_kept += b->n;
+	} else {
+		event_batch_free(b);
+	}
+}
+
+/* Reads the chunks that may name the request; then, of the files that do, those with boots. */
+static int read_hits(struct focus *f, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < f->n_chunks; i++) {
+		struct event_batch *b = NULL;
+		if (!f->chunks[i].hit)
+			continue;
+		rc = decoded(f, &f->chunks[i], PAGE_MASK, &b, err);
+		if (rc == 0)
+			rc = look_at(f, i, b, err);
+		give_back(f, &f->chunks[i], b);
+	}
+	uint32_t mask = 1u << PAGE_OP | 1u << PAGE_POOL | 1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES;
+	for (size_t i = 0; rc == 0 && i < f->n_chunks; i++) {
+		struct event_batch *b = NULL;
+		bool wanted = false;
+		for (size_t k = 0; k < f->n_parts && f->chunks[i].boots; k++)
+			wanted |= f->parts[k].source == f->chunks[i].source;
+		if (!wanted)
+			continue;
+		rc = decoded(f, &f->chunks[i], mask, &b, err);
+		if (rc == 0)
+			rc = sizes_of(f, i, b, err);
+		if (b != f->chunks[i].batch)
+			event_batch_free(b);
+	}
+	return rc;
+}
+
 /* Which of the parts may be judged alone? */
 static int load_ordered(struct focus *f, struct err *err)
 {
@@ -283,36 +347,6 @@ static int load_ordered(struct focus *f, struct err *err)
 }
 
 /* ---- one pass over the parts ---- */
-static int decoded(struct focus *f, struct chunk *c, struct event_batch **ret, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	if (c->batch) {
-		*ret = c->batch;
-		return 0;
-	}
-	int rc = sql_prepare(&s, f->c, "SELECT sha256, data FROM event_chunk WHERE chunk = ?1", err);
-	if (rc == 0)
-		rc = sql_int(s, 1, c->id, err);
-	if (rc == 0)
-		rc = sql_step(s, err);
-	if (rc < 0)
-		return rc;
-	rc = check(f->scout.sources[c->source].id, sql_get_text(s, 1), sql_get_text(s, 0), err);
-	return rc == 0 ? column_decode(EVENT_PAGE, sql_get_text(s, 1), PAGE_MASK, ret, err) : rc;
-}
-
-static void give_back(struct focus *f, struct chunk *c, struct event_batch *b)
-{
-	if (c->batch == b)
-		return;
-	if (f->n_kept < KEPT_MAX) {
-		c->batch = b;
-		f->n_kept++;
-	} else {
-		event_batch_free(b);
-	}
-}
-
 static inline bool matters(const struct part *p, uint64_t page)
 {
 	return page / 64 < p->n_words && p->pages[page / 64] >> page % 64 & 1;
@@ -422,11 +456,10 @@ static int sweep_one(struct focus *f, struct run *r, struct part *p, struct err 
 	size_t i = p->start;
 	for (bool over = false; rc == 0 && !over && i < f->n_chunks && f->chunks[i].source == p->source; i++) {
 		struct event_batch *b = NULL;
-		rc = decoded(f, &f->chunks[i], &b, err);
+		rc = decoded(f, &f->chunks[i], PAGE_MASK, &b, err);
 		for (uint32_t row = 0; rc == 0 && row < b->n; row++)
 			rc = feed_row(f, r, p, src, b, row, err);
-		if (b)
-			give_back(f, &f->chunks[i], b);
+		give_back(f, &f->chunks[i], b);
 		w = &r->l->workers[p->worker];
 		if (rc == 0 && (r->unsure || sweep_is_unsure(w->sweep)))
 			return 1;
@@ -530,6 +563,8 @@ static int focus_run(struct lineage **ret, struct case_file *c, int64_t request,
 		rc = load_needles(f, err);
 	if (rc == 0)
 		rc = scan(f, err);
+	if (rc == 0)
+		rc = read_hits(f, err);
 	if (rc == 0)
 		rc = load_ordered(f, err);
 	bool parts = !all && !f->too_many;
