@@ -22,7 +22,8 @@ check-all: check
 	@sh tests/check-all.sh $(BUILD)
 
 bench: all
-	@python3 tests/bench/bench.py $(BUILD)/src/cli/pagetrail
+	@sh tests/bench/setup.sh
+	@python3 tests/bench/bench.py $(BUILD)/src/cli/pagetrail $(BENCH)
 
 fuzz: setup
 	@sh tests/fuzz/run.sh

@@ -1,145 +1,152 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# bench.py - ingest measured as ratios, side by side on the same data: bench.py PAGETRAIL [--mb 200] [--runs 5] [--quick]
+# bench.py - every bar measured side by side with its baseline: bench.py PAGETRAIL [--quick] [--big] [--only GROUP,…]
 #
-# Every ratio has a bar; a bar that is missed is marked, and the exit code is 1. Nothing is measured twice on different data.
+# Makes its data (data.py), runs the groups of bars.py, prints one table with medians and ratios, and writes it with the
+# machine into docs/performance.md. Exit code 1 when a bar is missed. Nothing here is a test.
 import argparse
 import json
 import os
-import random
 import shutil
-import sqlite3
-import statistics
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # the source folders stay as they are
 
-def page_log(path, size, seed=1):
-    """A page log of one decode worker; allocations, writes, reads and frees that belong together."""
-    rng = random.Random(seed)
-    at, seq, live, n = 1788000000.0, 1, [], 0
-    with open(path, "w") as out:
-        n += out.write('{"v":1,"ts":%.3f,"seq":0,"worker":"decode-0","op":"boot","page_size":64,"pool_pages":65536}\n' % at)
-        while n < size:
-            at += rng.random() * 0.01
-            if len(live) < 64 or rng.random() < 0.1:
-                live.append(("%032x" % rng.getrandbits(128), rng.getrandbits(62),
-                             [[rng.randrange(65000), rng.randrange(1, 200)] for _ in range(rng.randrange(1, 5))]))
-                op, leg = "alloc", live[-1]
-            else:
-                leg = live[rng.randrange(len(live))]
-                op = rng.choice(("write", "read", "read", "read"))
-                if rng.random() < 0.1:
-                    op = "free"
-                    live.remove(leg)
-            n += out.write('{"ts":%.6f,"seq":%d,"worker":"decode-0","op":"%s","rid":"%s","room":%d,"pages":%s}\n'
-                           % (at, seq, op, leg[0], leg[1], json.dumps(leg[2], separators=(",", ":"))))
-            seq += 1
-    return n
+import bars
+import baselines
+import measure
+import profile_missed
+import report
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOM_PER_MB = 8  # bytes of room that a byte of page log takes in all
 
 
-def run(command, **more):
-    """Wall seconds and peak memory in MiB."""
+def options():
+    p = argparse.ArgumentParser(description="measures Pagetrail against what one would use without it", epilog="Groups: " + ", ".join(bars.GROUPS))
+    p.add_argument("pagetrail", help="the program to measure")
+    p.add_argument("--mb", type=int, help="page log in MB; other logs follow (500, with --quick 50)")
+    p.add_argument("--slow-mb", type=int, help="file for slow baselines in MB (60, with --quick 10)")
+    p.add_argument("--touches", type=int, help="pages touched in the traces' log that SQL is asked about (1000000, with --quick 200000)")
+    p.add_argument("--runs", type=int, help="runs of each command; medians are compared (5, with --quick 2)")
+    p.add_argument("--quick", action="store_true", help="small and few: for a look while working; writes no file")
+    p.add_argument("--big", action="store_true", help="ten times the page log too, in a folder on disk")
+    p.add_argument("--only", help="groups, with commas")
+    p.add_argument("--data", help="data sets, with commas: pagelog, engine, gateway, router, metrics, traces, fleet, reads, traces-reads, big")
+    p.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: user and system seconds, for a machine that is busy")
+    p.add_argument("--traces", help="folder with request traces (else $PAGETRAIL_SHARED/traces or ../shared/data/traces)")
+    p.add_argument("--parse", help="the program bench-parse (else beside the build's tests)")
+    p.add_argument("--no-profile", action="store_true", help="do not let perf say where the time goes in what is missed")
+    p.add_argument("--no-duckdb", action="store_true", help="do not let npm fetch DuckDB")
+    p.add_argument("--keep", metavar="DIR", help="data is made there, or taken from there when it is there, and stays")
+    p.add_argument("--out", help="file to write to, between its markers (docs/performance.md)")
+    p.add_argument("--json", metavar="FILE", help="every row as JSON too")
+    p.add_argument("-v", "--verbose", action="store_true")
+    args = p.parse_args()
+    for name, full, quick in (("mb", 500, 50), ("slow_mb", 60, 10), ("touches", 1000000, 200000), ("runs", 5, 2)):
+        if getattr(args, name) is None:
+            setattr(args, name, quick if args.quick else full)
+    args.only = args.only.split(",") if args.only else list(bars.GROUPS)
+    for g in args.only:
+        if g not in bars.GROUPS:
+            p.error(f"no group '{g}'; there are: {', '.join(bars.GROUPS)}")
+    args.data = args.data.split(",") if args.data else None
+    args.pagetrail = os.path.abspath(args.pagetrail)
+    if not os.access(args.pagetrail, os.X_OK):
+        p.error(f"{args.pagetrail} is no program")
+    return args
+
+
+def room(bytes_needed):
+    """In memory when there is room, so that no disk is measured."""
+    try:
+        s = os.statvfs("/dev/shm")
+        with open("/proc/meminfo", encoding="ascii") as f:
+            free = next(int(line.split()[1]) * 1024 for line in f if line.startswith("MemAvailable"))
+        if min(s.f_bavail * s.f_frsize, free - (2 << 30)) > bytes_needed:
+            return "/dev/shm"
+    except OSError:
+        pass
+    return tempfile.gettempdir()
+
+
+def find_traces(args):
+    shared = os.environ.get("PAGETRAIL_SHARED") or os.path.join(ROOT, "..", "shared", "data")
+    folder = args.traces or os.path.join(shared, "traces")
+    if os.path.isdir(folder):
+        return folder
+    print("no published traces here (PAGETRAIL_SHARED): a page log from them is left out", file=sys.stderr)
+    return None
+
+
+def make_data(args, folder):
+    index = os.path.join(folder, "sets.json")
+    if not os.path.exists(index):
+        command = [sys.executable, "-B", os.path.join(HERE, "data.py"), args.pagetrail, folder, "--mb", str(args.mb), "--slow-mb", str(args.slow_mb),
+                   "--touches", str(args.touches)]
+        traces = find_traces(args)
+        subprocess.run(command + (["--traces", traces] if traces else []), check=True)
+    with open(index, encoding="utf-8") as f:
+        sets = json.load(f)
+    if args.big:
+        place = args.place
+        subprocess.run([sys.executable, "-B", os.path.join(HERE, "data.py"), args.pagetrail, place, "--mb", str(args.mb), "--big"], check=True)
+        with open(os.path.join(place, "sets.json"), encoding="utf-8") as f:
+            sets.update(json.load(f))
+    return sets
+
+
+def run(args, folder):
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    os.sched_setaffinity(0, cpus)
+    os.environ.update(LC_ALL="C.UTF-8", TMPDIR=folder)
     start = time.monotonic()
-    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **more)
-    message = p.stderr.read()
-    _, status, use = os.wait4(p.pid, 0)
-    p.returncode = os.waitstatus_to_exitcode(status)
-    if p.returncode not in (0, 1):
-        sys.exit(f"{command}: exit code {p.returncode}: {message.decode(errors='replace')[:500]}")
-    return time.monotonic() - start, use.ru_maxrss / 1024
-
-
-def median(runs, measure):
-    return statistics.median(measure() for _ in range(runs))
-
-
-class Bench:
-    def __init__(self, args, folder):
-        self.args, self.folder, self.missed, self.peak = args, folder, 0, 0
-        self.case = os.path.join(folder, "bench.ptc")
-
-    def ingest(self, paths, jobs=None):
-        for end in ("", "-wal", "-shm"):
-            if os.path.exists(self.case + end):
-                os.remove(self.case + end)
-        command = [self.args.pagetrail, "ingest", self.case, *paths]
-        seconds, peak = run(command + (["--jobs", str(jobs)] if jobs else []))
-        self.peak = max(self.peak, peak)
-        return seconds
-
-    def row(self, what, value, bar, at_most=True, unit="x"):
-        good = value <= bar if at_most else value >= bar
-        self.missed += not good
-        print(f"{'ok  ' if good else 'MISS'} {what:58} {value:8.2f}{unit}  {'at most' if at_most else 'at least'} {bar:g}{unit}")
-
-
-def python_load(path, db):
-    start = time.monotonic()
-    c = sqlite3.connect(db)
-    c.execute("CREATE TABLE page(ts REAL, seq INT, worker TEXT, op TEXT, rid TEXT, room INT, pages TEXT)")
-    with open(path, "rb") as f:
-        rows = (json.loads(line) for line in f)
-        c.executemany("INSERT INTO page VALUES(?,?,?,?,?,?,?)",
-                      ((r.get("ts"), r.get("seq"), r.get("worker"), r.get("op"), r.get("rid"), r.get("room"),
-                        json.dumps(r.get("pages"))) for r in rows))
-    c.commit()
-    c.close()
-    os.remove(db)
-    return time.monotonic() - start
-
-
-def split_files(log, folder, n):
-    os.mkdir(folder)
-    with open(log, "rb") as f:
-        lines = f.readlines()
-    step = (len(lines) + n - 1) // n
-    for i in range(n):
-        with open(os.path.join(folder, f"part-{i:02}.jsonl"), "wb") as out:
-            out.writelines(lines[i * step:(i + 1) * step])
+    sets = make_data(args, args.keep or folder)
+    print(f"data made in {time.monotonic() - start:.0f} s; measuring", file=sys.stderr)
+    b = bars.Bench(args, folder, measure.Meter(folder, args.clock), sets)
+    b.duckdb = baselines.DuckDB(folder, not args.no_duckdb) if "duckdb" in args.only else None
+    rows = []
+    for group in args.only:
+        began = time.monotonic()
+        rows += bars.GROUPS[group](b)
+        print(f"  {group} took {time.monotonic() - began:.0f} s", file=sys.stderr)
+    print(report.terminal(rows))
+    profiles = [] if args.no_profile else profile_missed.profiles(b, rows)
+    for title, lines in profiles:
+        print("\n" + title + "\n  " + "\n  ".join(lines))
+    about = report.machine(args, folder, cpus, b.duckdb)
+    print("\n" + "\n".join(f"{k:10} {v}" for k, v in about))
+    took = time.monotonic() - start
+    how = (f"Measured {time.strftime('%Y-%m-%d', time.gmtime())} with `make bench`: {args.clock} time, median of {args.runs} runs in turn with the "
+           f"baseline, {took / 60:.0f} minutes in all.")
+    print(f"\n{report.counts(rows)}; {took / 60:.1f} minutes")
+    whole = set(args.only) == set(bars.GROUPS) and not args.data and not args.quick and args.clock == "wall"
+    if args.out or whole:
+        report.put(args.out or os.path.join(ROOT, "docs", "performance.md"), report.markdown(rows, profiles, about, sets, how))
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as f:
+            json.dump([dict(zip(report.HEAD, report.cells(r)), value=r.ratio) for r in rows], f, indent=1)
+    return 1 if any(r.verdict == "missed" for r in rows) else 0
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("pagetrail")
-    parser.add_argument("--mb", type=int, default=200)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="only ingest, against SHA-256")
-    args = parser.parse_args()
-    folder = tempfile.mkdtemp(prefix="pagetrail-bench-")
+    args = options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
+    folder = tempfile.mkdtemp(prefix="pagetrail-bench-", dir=room(args.mb * 1000000 * ROOM_PER_MB))
+    args.place = tempfile.mkdtemp(prefix="pagetrail-bench-big-") if args.big else None
+    if args.keep:
+        os.makedirs(args.keep, exist_ok=True)
     try:
-        b = Bench(args, folder)
-        log = os.path.join(folder, "decode-0.jsonl")
-        size = page_log(log, args.mb * 1000000)
-        ours = median(args.runs, lambda: b.ingest([log]))
-        print(f"ingest of {size / 1e6:.0f} MB: {ours:.3f} s, {size / ours / 1e6:.0f} MB/s, {os.cpu_count()} CPUs")
-        sha = median(args.runs, lambda: run(["openssl", "dgst", "-sha256", log])[0])
-        b.row("ingest against openssl dgst -sha256", ours / sha, 3.5)
-        b.row("peak memory", b.peak, 256, unit=" MiB")
-        if shutil.which("zstd"):
-            subprocess.run(["zstd", "-3", "-q", "-f", log, "-o", log + ".zst"], check=True)
-            b.row("case file against zstd -3 of the log", os.path.getsize(b.case) / os.path.getsize(log + ".zst"), 0.4)
-            os.remove(log + ".zst")
-        if not args.quick:
-            verify = median(args.runs, lambda: run([args.pagetrail, "verify", b.case])[0])
-            b.row("verify against sha256sum", verify / median(args.runs, lambda: run(["sha256sum", log])[0]), 1)
-            again = median(args.runs, lambda: run([args.pagetrail, "ingest", b.case, log])[0])
-            b.row("the same file once more, against the first time", again / ours, 0.5)
-            one = median(args.runs, lambda: b.ingest([log], jobs=1))
-            b.row("2 jobs against 1, times as fast", one / median(args.runs, lambda: b.ingest([log], jobs=2)), 1.6, at_most=False)
-            python = python_load(log, os.path.join(folder, "python.db"))
-            b.row("against Python json and sqlite3, times as fast", python / ours, 10, at_most=False)
-            parts = os.path.join(folder, "parts")
-            split_files(log, parts, 64)
-            b.row("64 files against one", median(args.runs, lambda: b.ingest([parts])) / ours, 1.1)
-            tenth = os.path.join(folder, "tenth.jsonl")
-            page_log(tenth, size // 10)
-            b.row("10 times the input", ours / median(args.runs, lambda: b.ingest([tenth])), 10.5)
-        return 1 if b.missed else 0
+        return run(args, folder)
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        if args.place:
+            shutil.rmtree(args.place, ignore_errors=True)
 
 
 if __name__ == "__main__":
