@@ -228,12 +228,14 @@ static bool read_tokens(struct json_value v, int64_t *ret_from, int64_t *ret_to)
 
 static bool op_known(struct text op)
 {
-	const char *four = "bootrecvsendreadfreezero", *five = "resetallocwriteshare", *p = op.len == 4 ? four : five;
+	static const char four[][4] = {"boot", "recv", "send", "read", "free", "zero"};
+	static const char five[][5] = {"reset", "alloc", "write", "share"};
 
-	if (op.len != 4 && op.len != 5)
-		return false;
-	for (; *p; p += op.len)
-		if (memcmp(op.ptr, p, op.len) == 0)
+	for (size_t i = 0; op.len == 4 && i < ARRAY_SIZE(four); i++)
+		if (memcmp(op.ptr, four[i], 4) == 0)
+			return true;
+	for (size_t i = 0; op.len == 5 && i < ARRAY_SIZE(five); i++)
+		if (memcmp(op.ptr, five[i], 5) == 0)
 			return true;
 	return false;
 }

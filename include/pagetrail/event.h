@@ -135,6 +135,7 @@ struct event_kind_info {
 	const char *help;
 	const struct event_column *columns;
 	unsigned n_columns;
+	uint32_t texts, ints; /* a bit per column of that type */
 };
 
 extern const struct event_kind_info event_kinds[EVENT_KINDS];

@@ -175,25 +175,19 @@ static inline uint64_t flat_few(const char *p, unsigned *ret_n)
 #endif
 }
 
+/* The digits behind the first eight, whose value is *v. */
+bool flat_more_digits(const char *p, const char **ret_end, uint64_t *v);
+
 /* Up to 19 digits, without a needless zero in front; *ret_end is the byte behind them. */
 static inline bool flat_digits(const char *p, const char **ret_end, uint64_t *ret)
 {
-	const char *from = p;
 	unsigned n;
-	uint64_t v = flat_few(p, &n);
 
+	*ret = flat_few(p, &n);
+	*ret_end = p + n;
 	if (n == 0 || (*p == '0' && n > 1))
 		return false;
-	for (p += n; n == 8; p += n) {
-		uint64_t more = flat_few(p, &n);
-
-		if (p + n - from > 19)
-			return false;
-		v = v * flat_power(n) + more;
-	}
-	*ret_end = p;
-	*ret = v;
-	return true;
+	return n < 8 || flat_more_digits(p + n, ret_end, ret);
 }
 
 static inline bool flat_uint(struct flat *f, int64_t *ret)

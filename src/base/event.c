@@ -20,26 +20,40 @@ static const struct event_column page_columns[] = {EVENT_PAGE_COLUMNS(ROW)};
 static const struct event_column load_columns[] = {EVENT_LOAD_COLUMNS(ROW)};
 #undef ROW
 
+#define BIT_OF_TEXT(id, name, type, unit, help) | (uint32_t)((type) == COLUMN_TEXT) << (id)
+#define BIT_OF_INT(id, name, type, unit, help)  | (uint32_t)((type) == COLUMN_INT) << (id)
+#define KIND(columns, n, list)                  columns, n, 0 list(BIT_OF_TEXT), 0 list(BIT_OF_INT)
 const struct event_kind_info event_kinds[EVENT_KINDS] = {
-    [EVENT_BOOT] = {"boot", "what one engine process says of itself when it starts, or in a snapshot", boot_columns,
-		    BOOT_COLUMNS},
-    [EVENT_LEG] = {"leg", "what an engine says of one request", leg_columns, LEG_COLUMNS},
-    [EVENT_GATEWAY] = {"gateway", "what a gateway or router says of one request", gateway_columns, GATEWAY_COLUMNS},
-    [EVENT_PAGE] = {"page", "what an allocator says of pages", page_columns, PAGE_COLUMNS},
-    [EVENT_LOAD] = {"load", "batch lines: occupancy and pressure, no ids", load_columns, LOAD_COLUMNS},
+    [EVENT_BOOT] = {"boot", "what one engine process says of itself when it starts, or in a snapshot",
+		    KIND(boot_columns, BOOT_COLUMNS, EVENT_BOOT_COLUMNS)},
+    [EVENT_LEG] = {"leg", "what an engine says of one request", KIND(leg_columns, LEG_COLUMNS, EVENT_LEG_COLUMNS)},
+    [EVENT_GATEWAY] = {"gateway", "what a gateway or router says of one request",
+		       KIND(gateway_columns, GATEWAY_COLUMNS, EVENT_GATEWAY_COLUMNS)},
+    [EVENT_PAGE] = {"page", "what an allocator says of pages", KIND(page_columns, PAGE_COLUMNS, EVENT_PAGE_COLUMNS)},
+    [EVENT_LOAD] = {"load", "batch lines: occupancy and pressure, no ids",
+		    KIND(load_columns, LOAD_COLUMNS, EVENT_LOAD_COLUMNS)},
 };
+#undef KIND
+#undef BIT_OF_INT
+#undef BIT_OF_TEXT
 
 _Static_assert(BOOT_COLUMNS <= EVENT_COLUMNS_MAX && LEG_COLUMNS <= EVENT_COLUMNS_MAX &&
 		   GATEWAY_COLUMNS <= EVENT_COLUMNS_MAX && PAGE_COLUMNS <= EVENT_COLUMNS_MAX &&
 		   LOAD_COLUMNS <= EVENT_COLUMNS_MAX && EVENT_COLUMNS_MAX <= 32,
 	       "a mask of 32 bits selects columns");
 
-/* The batch and the mapping behind its columns. */
+/* The batch and the memory behind its columns: a mapping of its own where much of it may never be touched, ordinary
+ * memory, which is used again, where it is small. A mapping that gets many rows moves into huge pages: the kernel's
+ * work for small ones would cost more than all else that is done for a row. */
 struct whole {
 	struct event_batch batch;
 	void *map;
 	size_t map_bytes;
+	char *text; /* room for texts behind the columns, once in huge pages */
+	size_t text_left;
 };
+
+enum { MAP_FROM_BYTES = 4 << 20, HUGE_FROM_ROWS = 4096, HUGE_BYTES = 2 << 20, HUGE_TEXT_BYTES = 4 << 20 };
 
 /* Hands out the next array of the mapping, or only counts while base is NULL. */
 static void *place(char *base, size_t *at, size_t n, size_t size)
@@ -89,7 +103,14 @@ int event_batch_new(struct event_batch **ret, enum event_kind kind, uint32_t cap
 	b->columns = (uint32_t)((UINT64_C(1) << event_kinds[kind].n_columns) - 1);
 	arena_init(&b->arena, 0);
 	w->map_bytes = lay_out(b, NULL);
-	if (w->map_bytes) {
+	if (w->map_bytes && w->map_bytes < MAP_FROM_BYTES) {
+		w->map = calloc(1, w->map_bytes);
+		if (!w->map) {
+			free(w);
+			return err_nomem(err);
+		}
+		lay_out(b, w->map);
+	} else if (w->map_bytes) {
 		w->map = mmap(NULL, w->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (w->map == MAP_FAILED) {
 			free(w);
@@ -108,22 +129,128 @@ void event_batch_free(struct event_batch *b)
 	if (!b)
 		return;
 	arena_done(&b->arena);
-	if (w->map)
+	if (w->map && w->map_bytes < MAP_FROM_BYTES)
+		free(w->map);
+	else if (w->map)
 		munmap(w->map, w->map_bytes);
 	free(w);
+}
+
+static void copy_rows(void *to, const void *from, uint32_t n, size_t size)
+{
+	if (n)
+		memcpy(to, from, n * size);
+}
+
+/* What does not work out stays as it is. */
+static void move_to_huge(struct whole *w)
+{
+	struct event_batch *b = &w->batch, old = *b;
+	size_t bytes = w->map_bytes + HUGE_TEXT_BYTES + HUGE_BYTES;
+	uint32_t n = b->n;
+	char *map, *base;
+
+	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return;
+	base = map + (HUGE_BYTES - (uintptr_t)map % HUGE_BYTES) % HUGE_BYTES;
+	(void)madvise(base, w->map_bytes + HUGE_TEXT_BYTES, MADV_HUGEPAGE);
+	w->text = base + lay_out(b, base);
+	w->text_left = HUGE_TEXT_BYTES;
+	copy_rows(b->ts_ns, old.ts_ns, n, sizeof(*b->ts_ns));
+	copy_rows(b->ts_quality, old.ts_quality, n, sizeof(*b->ts_quality));
+	copy_rows(b->worker, old.worker, n, sizeof(*b->worker));
+	copy_rows(b->byte_off, old.byte_off, n, sizeof(*b->byte_off));
+	copy_rows(b->byte_len, old.byte_len, n, sizeof(*b->byte_len));
+	copy_rows(b->known, old.known, n, sizeof(*b->known));
+	for (unsigned c = 0; c < event_kinds[b->kind].n_columns; c++) {
+		if (b->ints[c])
+			copy_rows(b->ints[c], old.ints[c], n, sizeof(*b->ints[c]));
+		if (b->texts[c])
+			copy_rows(b->texts[c], old.texts[c], n, sizeof(*b->texts[c]));
+	}
+	if (b->run_end)
+		copy_rows(b->run_end, old.run_end, n, sizeof(*b->run_end));
+	munmap(w->map, w->map_bytes);
+	w->map = map;
+	w->map_bytes = bytes;
+}
+
+static inline uint64_t load(const char *p, size_t n)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, p, n);
+	return v;
+}
+
+/* As text_eq(), for texts that are short and mostly the same. */
+static inline bool same(struct text a, struct text b)
+{
+	const char *p = a.ptr, *q = b.ptr;
+	size_t n = a.len;
+
+	if (n != b.len)
+		return false;
+	if (n > 64)
+		return memcmp(p, q, n) == 0;
+	if (n >= 8) {
+		for (; n > 8; p += 8, q += 8, n -= 8)
+			if (load(p, 8) != load(q, 8))
+				return false;
+		return load(p + n - 8, 8) == load(q + n - 8, 8);
+	}
+	if (n >= 4)
+		return load(p, 4) == load(q, 4) && load(p + n - 4, 4) == load(q + n - 4, 4);
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != q[i])
+			return false;
+	return true;
+}
+
+/* As memcpy(), for what is mostly a name. */
+static inline void copy(char *to, const char *from, size_t n)
+{
+	if (n > 64 || n < 4) {
+		memcpy(to, from, n);
+	} else if (n < 8) {
+		uint32_t head, tail;
+
+		memcpy(&head, from, 4);
+		memcpy(&tail, from + n - 4, 4);
+		memcpy(to, &head, 4);
+		memcpy(to + n - 4, &tail, 4);
+	} else {
+		uint64_t tail = load(from + n - 8, 8), part;
+
+		for (size_t i = 0; i + 8 < n; i += 8) {
+			part = load(from + i, 8);
+			memcpy(to + i, &part, 8);
+		}
+		memcpy(to + n - 8, &tail, 8);
+	}
 }
 
 /* Neighbouring rows often say the same: then they share the bytes. */
 static bool keep_text(struct event_batch *b, struct text *column, struct text t)
 {
+	struct whole *w = (struct whole *)b; /* its first member */
 	struct text *to = &column[b->n];
 
 	if (t.len == 0) {
 		*to = (struct text){"", 0};
 		return true;
 	}
-	if (b->n && text_eq(to[-1], t)) {
+	if (b->n && same(to[-1], t)) {
 		*to = to[-1];
+		return true;
+	}
+	if (t.len < w->text_left) {
+		copy(w->text, t.ptr, t.len);
+		w->text[t.len] = '\0';
+		*to = (struct text){w->text, t.len};
+		w->text += t.len + 1;
+		w->text_left -= t.len + 1;
 		return true;
 	}
 	*to = arena_text(&b->arena, t);
@@ -152,22 +279,19 @@ static bool keep_runs(struct event_batch *b, const struct event *e)
 }
 
 /* Shared bytes count for every row: the limit bounds what a chunk says when written out, too. */
-static size_t event_bytes(const struct event_kind_info *kind, const struct event *e)
+static size_t event_bytes(const struct event *e)
 {
 	size_t bytes = e->worker.len + (size_t)e->n_runs * sizeof(*e->runs);
 
-	for (uint32_t left = e->known; left; left &= left - 1) {
-		unsigned c = (unsigned)__builtin_ctz(left);
-
-		if (kind->columns[c].type == COLUMN_TEXT)
-			bytes += e->t[c].len;
-	}
+	for (uint32_t left = e->known & event_kinds[e->kind].texts; left; left &= left - 1)
+		bytes += e->t[__builtin_ctz(left)].len;
 	return bytes;
 }
 
 int event_batch_add(struct event_batch *b, const struct event *e, struct err *err)
 {
 	const struct event_kind_info *kind = &event_kinds[b->kind];
+	struct whole *w = (struct whole *)b;
 	uint32_t n = b->n;
 	size_t bytes;
 
@@ -175,16 +299,21 @@ int event_batch_add(struct event_batch *b, const struct event *e, struct err *er
 		return err_set(err, ERR_BUG, "an event of kind %d for a batch of %s", (int)e->kind, kind->name);
 	if (n == b->cap)
 		return 1;
-	bytes = event_bytes(kind, e);
+	bytes = event_bytes(e);
 	/* an event that is too large for any batch gets one for itself */
 	if (n && bytes > EVENT_BATCH_MAX_BYTES - MIN(b->bytes, EVENT_BATCH_MAX_BYTES))
 		return 1;
-	for (uint32_t left = e->known; left; left &= left - 1) {
+	if (n == HUGE_FROM_ROWS && w->map_bytes >= MAP_FROM_BYTES && !w->text)
+		move_to_huge(w);
+	for (uint32_t left = e->known & kind->ints; left; left &= left - 1) {
 		unsigned c = (unsigned)__builtin_ctz(left);
 
-		if (kind->columns[c].type == COLUMN_INT)
-			b->ints[c][n] = e->i[c];
-		else if (kind->columns[c].type == COLUMN_TEXT && !keep_text(b, b->texts[c], e->t[c]))
+		b->ints[c][n] = e->i[c];
+	}
+	for (uint32_t left = e->known & kind->texts; left; left &= left - 1) {
+		unsigned c = (unsigned)__builtin_ctz(left);
+
+		if (!keep_text(b, b->texts[c], e->t[c]))
 			return err_nomem(err);
 	}
 	if ((b->run_end && !keep_runs(b, e)) || !keep_text(b, b->worker, e->worker))

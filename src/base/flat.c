@@ -81,6 +81,22 @@ int flat_next_new(struct flat *f, const char *const *names, unsigned n)
 	return slot;
 }
 
+bool flat_more_digits(const char *p, const char **ret_end, uint64_t *v)
+{
+	unsigned n = 8, all = 8;
+
+	for (; n == 8; p += n) {
+		uint64_t more = flat_few(p, &n);
+
+		all += n;
+		if (all > 19)
+			return false;
+		*v = *v * flat_power(n) + more;
+	}
+	*ret_end = p;
+	return true;
+}
+
 bool flat_number(struct flat *f, struct text *ret)
 {
 	const char *from = f->p, *p = from, *dot;

@@ -121,11 +121,11 @@ static int shorten_row(struct parse *p)
 	struct event *e = &p->row;
 	const struct event_column *columns = event_kinds[e->kind].columns;
 
-	for (uint32_t left = e->known; left; left &= left - 1) {
+	for (uint32_t left = e->known & event_kinds[e->kind].texts; left; left &= left - 1) {
 		unsigned c = (unsigned)__builtin_ctz(left);
 		bool message;
 
-		if (columns[c].type != COLUMN_TEXT || e->t[c].len <= NAME_MAX_BYTES)
+		if (e->t[c].len <= NAME_MAX_BYTES)
 			continue;
 		message = strcmp(columns[c].name, "message") == 0;
 		if (message && e->t[c].len <= MESSAGE_MAX_BYTES)

@@ -318,12 +318,42 @@ static void test_batch_bytes(void **state)
 	free(runs);
 }
 
+/* Texts of every short length, and runs, over many rows: nothing gets lost when the batch moves. */
+static void test_batch_texts(void **state)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
+	const struct page_run run = {7, 2};
+	struct event_batch *b;
+	struct event e = {.kind = EVENT_PAGE};
+	uint32_t end = 0;
+
+	(void)state;
+	assert_int_equal(event_batch_new(&b, EVENT_PAGE, EVENT_BATCH_MAX, NULL), 0);
+	for (uint32_t i = 0; i < 20000; i++) {
+		e.known = 0;
+		event_text(&e, PAGE_RID, (struct text){letters + i / 3 % 7, 1 + i / 2 % 70});
+		event_text(&e, PAGE_PEER, (struct text){letters + (i % 2 ? 26 : 0), 1 + i / 2 % 70});
+		event_runs(&e, &run, i % 2);
+		assert_int_equal(event_batch_add(b, &e, NULL), 0);
+	}
+	for (uint32_t i = 0; i < 20000; i++) {
+		assert_true(text_eq(b->texts[PAGE_RID][i], (struct text){letters + i / 3 % 7, 1 + i / 2 % 70}));
+		assert_true(text_eq(b->texts[PAGE_PEER][i], (struct text){letters, 1 + i / 2 % 70}));
+		end += i % 2;
+		assert_int_equal(b->run_end[i], end);
+		if (end)
+			assert_int_equal(b->runs[end - 1].first, 7);
+	}
+	event_batch_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_kinds),       cmocka_unit_test(test_patterns),   cmocka_unit_test(test_open_failures),
-	    cmocka_unit_test(test_setters),     cmocka_unit_test(test_long_names), cmocka_unit_test(test_batch),
-	    cmocka_unit_test(test_batch_bytes),
+	    cmocka_unit_test(test_kinds),         cmocka_unit_test(test_patterns),
+	    cmocka_unit_test(test_open_failures), cmocka_unit_test(test_setters),
+	    cmocka_unit_test(test_long_names),    cmocka_unit_test(test_batch),
+	    cmocka_unit_test(test_batch_bytes),   cmocka_unit_test(test_batch_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
