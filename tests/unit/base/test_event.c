@@ -331,14 +331,14 @@ static void test_batch_texts(void **state)
 	assert_int_equal(event_batch_new(&b, EVENT_PAGE, EVENT_BATCH_MAX, NULL), 0);
 	for (uint32_t i = 0; i < 20000; i++) {
 		e.known = 0;
-		event_text(&e, PAGE_RID, (struct text){letters + i / 3 % 7, 1 + i / 2 % 70});
-		event_text(&e, PAGE_PEER, (struct text){letters + (i % 2 ? 26 : 0), 1 + i / 2 % 70});
+		event_text(&e, PAGE_RID, (struct text){letters + i / 3 % 7, 1 + i / 2 % 52});
+		event_text(&e, PAGE_PEER, (struct text){letters + (i % 2 ? 26 : 0), 1 + i / 2 % 52});
 		event_runs(&e, &run, i % 2);
 		assert_int_equal(event_batch_add(b, &e, NULL), 0);
 	}
 	for (uint32_t i = 0; i < 20000; i++) {
-		assert_true(text_eq(b->texts[PAGE_RID][i], (struct text){letters + i / 3 % 7, 1 + i / 2 % 70}));
-		assert_true(text_eq(b->texts[PAGE_PEER][i], (struct text){letters, 1 + i / 2 % 70}));
+		assert_true(text_eq(b->texts[PAGE_RID][i], (struct text){letters + i / 3 % 7, 1 + i / 2 % 52}));
+		assert_true(text_eq(b->texts[PAGE_PEER][i], (struct text){letters, 1 + i / 2 % 52}));
 		end += i % 2;
 		assert_int_equal(b->run_end[i], end);
 		if (end)
