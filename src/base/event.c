@@ -47,13 +47,15 @@ _Static_assert(BOOT_COLUMNS <= EVENT_COLUMNS_MAX && LEG_COLUMNS <= EVENT_COLUMNS
  * work for small ones would cost more than all else that is done for a row. */
 struct whole {
 	struct event_batch batch;
-	void *map;
-	size_t map_bytes;
-	char *text; /* room for texts behind the columns, once in huge pages */
+	void *map, *old_map; /* the old one holds texts */
+	size_t map_bytes, old_bytes;
+	bool mapped;   /* else from malloc() */
+	uint32_t rows; /* that there is room for */
+	char *text;    /* room for texts, once in huge pages */
 	size_t text_left;
 };
 
-enum { MAP_FROM_BYTES = 4 << 20, HUGE_FROM_ROWS = 4096, HUGE_BYTES = 2 << 20, HUGE_TEXT_BYTES = 4 << 20 };
+enum { MAP_FROM_BYTES = 4 << 20, HUGE_FROM_ROWS = 4096, HUGE_BYTES = 2 << 20 };
 
 /* Hands out the next array of the mapping, or only counts while base is NULL. */
 static void *place(char *base, size_t *at, size_t n, size_t size)
@@ -64,11 +66,25 @@ static void *place(char *base, size_t *at, size_t n, size_t size)
 	return p;
 }
 
-/* Sets all array pointers; the same walk with base NULL gives the bytes needed. */
-static size_t lay_out(struct event_batch *b, char *base)
+static size_t lay_out_columns(struct event_batch *b, char *base, size_t at, size_t n, uint32_t columns)
 {
-	const struct event_kind_info *kind = &event_kinds[b->kind];
-	size_t at = 0, n = b->cap;
+	for (uint32_t left = columns; left; left &= left - 1) {
+		unsigned c = (unsigned)__builtin_ctz(left);
+
+		switch (event_kinds[b->kind].columns[c].type) {
+		case COLUMN_INT: b->ints[c] = place(base, &at, n, sizeof(*b->ints[c])); break;
+		case COLUMN_TEXT: b->texts[c] = place(base, &at, n, sizeof(*b->texts[c])); break;
+		case COLUMN_PAGES: b->run_end = place(base, &at, n, sizeof(*b->run_end)); break;
+		}
+	}
+	return at;
+}
+
+/* Sets all array pointers, for n rows, those of the columns `first` first; the same walk with base NULL gives the bytes
+ * needed. *ret_first: bytes up to there. */
+static size_t lay_out(struct event_batch *b, char *base, size_t n, uint32_t first, size_t *ret_first)
+{
+	size_t at = 0;
 
 	b->ts_ns = place(base, &at, n, sizeof(*b->ts_ns));
 	b->ts_quality = place(base, &at, n, sizeof(*b->ts_quality));
@@ -76,14 +92,10 @@ static size_t lay_out(struct event_batch *b, char *base)
 	b->byte_off = place(base, &at, n, sizeof(*b->byte_off));
 	b->byte_len = place(base, &at, n, sizeof(*b->byte_len));
 	b->known = place(base, &at, n, sizeof(*b->known));
-	for (unsigned c = 0; c < kind->n_columns; c++) {
-		switch (kind->columns[c].type) {
-		case COLUMN_INT: b->ints[c] = place(base, &at, n, sizeof(*b->ints[c])); break;
-		case COLUMN_TEXT: b->texts[c] = place(base, &at, n, sizeof(*b->texts[c])); break;
-		case COLUMN_PAGES: b->run_end = place(base, &at, n, sizeof(*b->run_end)); break;
-		}
-	}
-	return at;
+	at = lay_out_columns(b, base, at, n, b->columns & first);
+	if (ret_first)
+		*ret_first = at;
+	return lay_out_columns(b, base, at, n, b->columns & ~first);
 }
 
 int event_batch_new(struct event_batch **ret, enum event_kind kind, uint32_t cap, struct err *err)
@@ -102,21 +114,23 @@ int event_batch_new(struct event_batch **ret, enum event_kind kind, uint32_t cap
 	b->cap = cap;
 	b->columns = (uint32_t)((UINT64_C(1) << event_kinds[kind].n_columns) - 1);
 	arena_init(&b->arena, 0);
-	w->map_bytes = lay_out(b, NULL);
+	w->map_bytes = lay_out(b, NULL, cap, 0, NULL);
+	w->rows = cap;
 	if (w->map_bytes && w->map_bytes < MAP_FROM_BYTES) {
 		w->map = calloc(1, w->map_bytes);
 		if (!w->map) {
 			free(w);
 			return err_nomem(err);
 		}
-		lay_out(b, w->map);
+		lay_out(b, w->map, cap, 0, NULL);
 	} else if (w->map_bytes) {
 		w->map = mmap(NULL, w->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (w->map == MAP_FAILED) {
 			free(w);
 			return err_nomem(err);
 		}
-		lay_out(b, w->map);
+		w->mapped = true;
+		lay_out(b, w->map, cap, 0, NULL);
 	}
 	*ret = b;
 	return 0;
@@ -129,10 +143,12 @@ void event_batch_free(struct event_batch *b)
 	if (!b)
 		return;
 	arena_done(&b->arena);
-	if (w->map && w->map_bytes < MAP_FROM_BYTES)
-		free(w->map);
-	else if (w->map)
+	if (w->mapped)
 		munmap(w->map, w->map_bytes);
+	else
+		free(w->map);
+	if (w->old_map)
+		munmap(w->old_map, w->old_bytes);
 	free(w);
 }
 
@@ -142,28 +158,43 @@ static void copy_rows(void *to, const void *from, uint32_t n, size_t size)
 		memcpy(to, from, n * size);
 }
 
-/* What does not work out stays as it is. */
-static void move_to_huge(struct whole *w)
+/* How many rows the batch will have when they go on as they began. */
+static uint32_t rows_ahead(const struct event_batch *b)
+{
+	uint64_t rows = (uint64_t)b->n * EVENT_BATCH_MAX_BYTES / MAX(b->bytes, (size_t)1);
+
+	return (uint32_t)MIN(b->cap, rows + rows / 16);
+}
+
+/* Into a mapping with room for `rows`: huge pages for texts and the columns that are in use, then the others. Happens
+ * once, and once more when the guess at the rows was too low. */
+static int move_to_huge(struct whole *w, uint32_t rows, struct err *err)
 {
 	struct event_batch *b = &w->batch, old = *b;
-	size_t bytes = w->map_bytes + HUGE_TEXT_BYTES + HUGE_BYTES;
-	uint32_t n = b->n;
+	uint32_t n = b->n, used = 0;
+	size_t first, bytes, text;
 	char *map, *base;
 
+	for (uint32_t r = 0; r < n; r++)
+		used |= b->known[r];
+	text = w->text ? 0 : (size_t)MIN((uint64_t)b->arena.used * rows / MAX(n, 1), EVENT_BATCH_MAX_BYTES);
+	bytes = lay_out(&old, NULL, rows, used, &first) + text + 2 * HUGE_BYTES;
+	old = *b;
 	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
-		return;
+		return err_nomem(err);
 	base = map + (HUGE_BYTES - (uintptr_t)map % HUGE_BYTES) % HUGE_BYTES;
-	(void)madvise(base, w->map_bytes + HUGE_TEXT_BYTES, MADV_HUGEPAGE);
-	w->text = base + lay_out(b, base);
-	w->text_left = HUGE_TEXT_BYTES;
+	(void)madvise(base, text + first, MADV_HUGEPAGE);
+	lay_out(b, base + ((text + 63) & ~(size_t)63), rows, used, NULL);
 	copy_rows(b->ts_ns, old.ts_ns, n, sizeof(*b->ts_ns));
 	copy_rows(b->ts_quality, old.ts_quality, n, sizeof(*b->ts_quality));
 	copy_rows(b->worker, old.worker, n, sizeof(*b->worker));
 	copy_rows(b->byte_off, old.byte_off, n, sizeof(*b->byte_off));
 	copy_rows(b->byte_len, old.byte_len, n, sizeof(*b->byte_len));
 	copy_rows(b->known, old.known, n, sizeof(*b->known));
-	for (unsigned c = 0; c < event_kinds[b->kind].n_columns; c++) {
+	for (uint32_t left = used; left; left &= left - 1) {
+		unsigned c = (unsigned)__builtin_ctz(left);
+
 		if (b->ints[c])
 			copy_rows(b->ints[c], old.ints[c], n, sizeof(*b->ints[c]));
 		if (b->texts[c])
@@ -171,9 +202,18 @@ static void move_to_huge(struct whole *w)
 	}
 	if (b->run_end)
 		copy_rows(b->run_end, old.run_end, n, sizeof(*b->run_end));
-	munmap(w->map, w->map_bytes);
+	if (w->text) {
+		w->old_map = w->map;
+		w->old_bytes = w->map_bytes;
+	} else {
+		munmap(w->map, w->map_bytes);
+		w->text = base;
+		w->text_left = text;
+	}
 	w->map = map;
 	w->map_bytes = bytes;
+	w->rows = rows;
+	return 0;
 }
 
 static inline uint64_t load(const char *p, size_t n)
@@ -303,8 +343,12 @@ int event_batch_add(struct event_batch *b, const struct event *e, struct err *er
 	/* an event that is too large for any batch gets one for itself */
 	if (n && bytes > EVENT_BATCH_MAX_BYTES - MIN(b->bytes, EVENT_BATCH_MAX_BYTES))
 		return 1;
-	if (n == HUGE_FROM_ROWS && w->map_bytes >= MAP_FROM_BYTES && !w->text)
-		move_to_huge(w);
+	if (n == w->rows || (n == HUGE_FROM_ROWS && w->rows == EVENT_BATCH_MAX)) {
+		int r = move_to_huge(w, n == w->rows ? b->cap : rows_ahead(b), err);
+
+		if (r < 0)
+			return r;
+	}
 	for (uint32_t left = e->known & kind->ints; left; left &= left - 1) {
 		unsigned c = (unsigned)__builtin_ctz(left);
 

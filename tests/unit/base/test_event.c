@@ -322,23 +322,29 @@ static void test_batch_bytes(void **state)
 static void test_batch_texts(void **state)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
+	static char large[1000];
 	const struct page_run run = {7, 2};
 	struct event_batch *b;
 	struct event e = {.kind = EVENT_PAGE};
 	uint32_t end = 0;
 
 	(void)state;
+	memset(large, 'x', sizeof(large));
 	assert_int_equal(event_batch_new(&b, EVENT_PAGE, EVENT_BATCH_MAX, NULL), 0);
 	for (uint32_t i = 0; i < 20000; i++) {
 		e.known = 0;
 		event_text(&e, PAGE_RID, (struct text){letters + i / 3 % 7, 1 + i / 2 % 52});
 		event_text(&e, PAGE_PEER, (struct text){letters + (i % 2 ? 26 : 0), 1 + i / 2 % 52});
+		if (i < 5000) /* much in the beginning: more rows than it looked like */
+			event_text(&e, PAGE_POOL, (struct text){large, sizeof(large)});
 		event_runs(&e, &run, i % 2);
 		assert_int_equal(event_batch_add(b, &e, NULL), 0);
 	}
 	for (uint32_t i = 0; i < 20000; i++) {
 		assert_true(text_eq(b->texts[PAGE_RID][i], (struct text){letters + i / 3 % 7, 1 + i / 2 % 52}));
 		assert_true(text_eq(b->texts[PAGE_PEER][i], (struct text){letters, 1 + i / 2 % 52}));
+		assert_int_equal(b->texts[PAGE_POOL][i].len, i < 5000 ? sizeof(large) : 0);
+		assert_int_equal(event_known(b, i, PAGE_POOL), i < 5000);
 		end += i % 2;
 		assert_int_equal(b->run_end[i], end);
 		if (end)
