@@ -12,7 +12,6 @@
 
 #include "lineage_order.h"
 #include "pagetrail/column.h"
-#include "pagetrail/digest.h"
 #include "pagetrail/evidence.h"
 
 enum { KEPT_EVENTS = 8 * EVENT_BATCH_MAX /* decoded, for the next pass */, SIZES_MAX = 4096, NEEDLES_MAX = 256 };
@@ -26,18 +25,20 @@ struct needle {
 struct chunk {
 	int64_t id;
 	uint32_t source;
-	bool hit, boots;           /* may name the request; holds sizes of pools */
+	bool hit, boots, looked;   /* may name the request; holds sizes of pools, which were taken out */
 	struct event_batch *batch; /* NULL: not decoded */
 };
 
 struct sizes { /* a boot record */
 	size_t chunk;
+	uint32_t row;
 	uint32_t worker;
 	struct text pool;
 	int64_t page_size, pool_pages;
 };
 
 enum { PART_PAGES_MAX = 1 << 22 }; /* a request with more is not worth looking at page by page */
+enum { PART_POOLS_MAX = 8 };
 
 struct part {           /* of one worker's log */
 	uint64_t named; /* pages, as often as they are named */
@@ -46,6 +47,8 @@ struct part {           /* of one worker's log */
 	size_t first, last, start, step; /* chunks that name the request; where the sweep begins */
 	uint64_t *pages;                 /* bits */
 	size_t n_words;
+	struct text pools[PART_POOLS_MAX]; /* that the request had pages in */
+	unsigned n_pools;                  /* PART_POOLS_MAX: or more */
 };
 
 struct focus {
@@ -118,15 +121,6 @@ static bool named(const struct focus *f, const struct event_batch *b, uint32_t r
 }
 
 /* ---- chunks ---- */
-static int check(int64_t source, struct text data, struct text sha256, struct err *err)
-{
-	unsigned char digest[SHA256_BYTES];
-	int rc = sha256_once(data.ptr, data.len, digest, err);
-	if (rc == 0 && (sha256.len != SHA256_BYTES || memcmp(digest, sha256.ptr, SHA256_BYTES) != 0))
-		rc = err_set(err, ERR_DAMAGED, "an event chunk of S%lld does not match its hash", (long long)source);
-	return rc;
-}
-
 static int chunk_names(const struct focus *f, struct text data, struct err *err)
 {
 	int rc = 0;
@@ -184,8 +178,12 @@ static int sizes_add(struct focus *f, size_t chunk, uint32_t worker, const struc
 	if (!more)
 		return err_nomem(err);
 	f->sizes = more;
-	more[f->n_sizes++] = (struct sizes){chunk, worker, arena_text(&f->scout.l->arena, cell(b, row, PAGE_POOL)),
-					    number(b, row, PAGE_SIZE), number(b, row, PAGE_POOL_PAGES)};
+	more[f->n_sizes++] = (struct sizes){chunk,
+					    row,
+					    worker,
+					    arena_text(&f->scout.l->arena, cell(b, row, PAGE_POOL)),
+					    number(b, row, PAGE_SIZE),
+					    number(b, row, PAGE_POOL_PAGES)};
 	return 0;
 }
 
@@ -205,6 +203,22 @@ static int sizes_of(struct focus *f, size_t chunk, const struct event_batch *b, 
 	return rc;
 }
 
+static struct text pool_name(struct text t)
+{
+	return t.len ? t : TEXT("kv");
+}
+
+static bool part_pool(struct focus *f, struct part *p, struct text pool)
+{
+	pool = pool_name(pool);
+	for (unsigned i = 0; i < p->n_pools; i++)
+		if (text_eq(p->pools[i], pool))
+			return true;
+	if (p->n_pools < PART_POOLS_MAX)
+		p->pools[p->n_pools++] = arena_text(&f->scout.l->arena, pool);
+	return p->pools[p->n_pools - 1].ptr != NULL;
+}
+
 /* Takes what a decoded chunk says of the request. */
 static int look_at(struct focus *f, size_t chunk, const struct event_batch *b, struct err *err)
 {
@@ -220,6 +234,8 @@ static int look_at(struct focus *f, size_t chunk, const struct event_batch *b, s
 		if (!p)
 			return ERR_NOMEM;
 		p->last = chunk;
+		if (!part_pool(f, p, cell(b, row, PAGE_POOL)))
+			return err_nomem(err);
 		uint32_t from = row ? b->run_end[row - 1] : 0;
 		rc = part_pages(f, p, b->runs + from, b->run_end[row] - from, err);
 	}
@@ -257,7 +273,7 @@ static int scan(struct focus *f, struct err *err)
 		int64_t source = f->scout.sources[i].id;
 		rc = sql_int(s, 2, source, err);
 		while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-			rc = check(source, sql_get_text(s, 2), sql_get_text(s, 1), err);
+			rc = chunk_check(source, sql_get_text(s, 2), sql_get_text(s, 1), err);
 			if (rc == 0)
 				rc = chunk_add(f, sql_get_int(s, 0), i, sql_get_text(s, 2), err);
 		}
@@ -284,7 +300,7 @@ static int decoded(struct focus *f, struct chunk *c, uint32_t mask, struct event
 		rc = sql_step(s, err);
 	if (rc < 0)
 		return rc;
-	rc = check(f->scout.sources[c->source].id, sql_get_text(s, 1), sql_get_text(s, 0), err);
+	rc = chunk_check(f->scout.sources[c->source].id, sql_get_text(s, 1), sql_get_text(s, 0), err);
 	return rc == 0 ? column_decode(EVENT_PAGE, sql_get_text(s, 1), mask, ret, err) : rc;
 }
 
@@ -300,7 +316,7 @@ static void give_back(struct focus *f, struct chunk *c, struct event_batch *b)
 	}
 }
 
-/* Reads the chunks that may name the request; then, of the files that do, those with boots. */
+/* Reads the chunks that may name the request. */
 static int read_hits(struct focus *f, struct err *err)
 {
 	int rc = 0;
@@ -313,20 +329,22 @@ static int read_hits(struct focus *f, struct err *err)
 			rc = look_at(f, i, b, err);
 		give_back(f, &f->chunks[i], b);
 	}
-	uint32_t mask = 1u << PAGE_OP | 1u << PAGE_POOL | 1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES;
-	for (size_t i = 0; rc == 0 && i < f->n_chunks; i++) {
-		struct event_batch *b = NULL;
-		bool wanted = false;
-		for (size_t k = 0; k < f->n_parts && f->chunks[i].boots; k++)
-			wanted |= f->parts[k].source == f->chunks[i].source;
-		if (!wanted)
-			continue;
-		rc = decoded(f, &f->chunks[i], mask, &b, err);
-		if (rc == 0)
-			rc = sizes_of(f, i, b, err);
-		if (b != f->chunks[i].batch)
-			event_batch_free(b);
-	}
+	return rc;
+}
+
+/* Reads the boots of a chunk, once. */
+static int read_boots(struct focus *f, size_t chunk, struct err *err)
+{
+	struct chunk *c = &f->chunks[chunk];
+	struct event_batch *b = NULL;
+	if (!c->boots || c->looked)
+		return 0;
+	c->looked = true;
+	int rc = decoded(f, c, 1u << PAGE_OP | 1u << PAGE_POOL | 1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES, &b, err);
+	if (rc == 0)
+		rc = sizes_of(f, chunk, b, err);
+	if (b != c->batch)
+		event_batch_free(b);
 	return rc;
 }
 
@@ -413,7 +431,15 @@ static int feed_row(struct focus *f, struct run *r, const struct part *p, struct
 	return run_feed(r, &rec, false, err);
 }
 
-/* The last sizes said for each pool before chunk `to`, but not before `from`. */
+static int sizes_cmp(const void *a, const void *b)
+{
+	const struct sizes *x = a, *y = b;
+	if (x->chunk != y->chunk)
+		return x->chunk < y->chunk ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+/* What the boot records of chunks [from, to) that were read say, in order. */
 static int take_sizes(const struct focus *f, struct run *r, const struct part *p, size_t from, size_t to,
 		      struct err *err)
 {
@@ -429,6 +455,47 @@ static int take_sizes(const struct focus *f, struct run *r, const struct part *p
 			rc = sweep_sizes(w->sweep, pool, z->page_size, z->pool_pages, err);
 	}
 	return rc;
+}
+
+/* Are the sizes of all pools of the part known where it begins? */
+static bool sizes_known(const struct focus *f, const struct part *p)
+{
+	unsigned known = 0;
+	for (unsigned k = 0; k < p->n_pools; k++) {
+		bool any = false;
+		for (size_t i = 0; i < f->n_sizes && !any; i++)
+			any = f->sizes[i].worker == p->worker && f->sizes[i].chunk < p->start &&
+			      f->sizes[i].page_size > 0 && text_eq(pool_name(f->sizes[i].pool), p->pools[k]);
+		known += any;
+	}
+	return known == p->n_pools && p->n_pools < PART_POOLS_MAX;
+}
+
+/* The last boot records in front of the part. */
+static int sizes_before(struct focus *f, struct run *r, const struct part *p, bool *known, struct err *err)
+{
+	int rc = 0;
+	*known = sizes_known(f, p);
+	for (size_t i = p->start; rc == 0 && !*known && i > 0 && f->chunks[i - 1].source == p->source; i--) {
+		bool fresh = f->chunks[i - 1].boots && !f->chunks[i - 1].looked;
+		rc = read_boots(f, i - 1, err);
+		if (rc == 0 && fresh) {
+			qsort(f->sizes, f->n_sizes, sizeof(*f->sizes), sizes_cmp);
+			*known = sizes_known(f, p);
+		}
+	}
+	return rc == 0 ? take_sizes(f, r, p, 0, p->start, err) : rc;
+}
+
+/* Nothing in front of it said them: what is said later holds. */
+static int sizes_behind(struct focus *f, struct run *r, const struct part *p, size_t from, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = from; rc == 0 && i < f->n_chunks && f->chunks[i].source == p->source; i++)
+		rc = read_boots(f, i, err);
+	if (f->n_sizes)
+		qsort(f->sizes, f->n_sizes, sizeof(*f->sizes), sizes_cmp);
+	return rc == 0 ? take_sizes(f, r, p, from, SIZE_MAX, err) : rc;
 }
 
 static int focus_actor(const struct focus *f, struct run *r, uint32_t worker, uint32_t *ret, struct err *err)
@@ -452,7 +519,8 @@ static int sweep_one(struct focus *f, struct run *r, struct part *p, struct err 
 		return rc;
 	w->implied = false;
 	sweep_part(w->sweep, w->focus);
-	rc = take_sizes(f, r, p, 0, p->start, err);
+	bool known;
+	rc = sizes_before(f, r, p, &known, err);
 	size_t i = p->start;
 	for (bool over = false; rc == 0 && !over && i < f->n_chunks && f->chunks[i].source == p->source; i++) {
 		struct event_batch *b = NULL;
@@ -465,7 +533,7 @@ static int sweep_one(struct focus *f, struct run *r, struct part *p, struct err 
 			return 1;
 		over = i >= p->last && sweep_is_over(w->sweep);
 	}
-	return rc == 0 ? take_sizes(f, r, p, i, SIZE_MAX, err) : rc;
+	return rc == 0 && !known ? sizes_behind(f, r, p, i, err) : rc;
 }
 
 /* Begins further back; false when that was the beginning. */
@@ -586,72 +654,4 @@ int lineage_focus(struct lineage **ret, struct case_file *c, int64_t request, st
 int lineage_focus_whole(struct lineage **ret, struct case_file *c, int64_t request, struct text rid, struct err *err)
 {
 	return focus_run(ret, c, request, rid, true, err);
-}
-
-/* ---- rids that only page logs know ---- */
-enum { PREFIX_MIN = 6 };
-
-/* Looks through one chunk. 1: the very name is there. Else *ret holds the one rid that begins with it, if any. */
-static int match_rids(const struct event_batch *b, struct text name, struct buf *ret, struct err *err)
-{
-	for (uint32_t row = 0; row < b->n; row++) {
-		struct text t = cell(b, row, PAGE_RID);
-		if (t.len < name.len || memcmp(t.ptr, name.ptr, name.len) != 0)
-			continue;
-		if (t.len == name.len) {
-			buf_clear(ret);
-			int rc = buf_add_text(ret, t, err);
-			return rc < 0 ? rc : 1;
-		}
-		if (name.len < PREFIX_MIN || text_eq(t, buf_text(ret)))
-			continue;
-		if (ret->len)
-			return err_set(err, ERR_INPUT, "'%.*s' is not unique: %.*s, %.*s", TEXT_ARG(name),
-				       TEXT_ARG(buf_text(ret)), TEXT_ARG(t));
-		int rc = buf_add_text(ret, t, err);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-int lineage_find_rid(struct case_file *c, struct text name, struct buf *ret, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct err several = {0};
-	bool ambiguous = false;
-	buf_clear(ret);
-	if (!name.len || name.len > NAME_MAX_BYTES)
-		return 1;
-	int rc = sql_prepare(
-	    &s, c, "SELECT source, sha256, data FROM event_chunk WHERE kind = ?1 ORDER BY source, byte_min", err);
-	if (rc == 0)
-		rc = sql_int(s, 1, EVENT_PAGE, err);
-	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		struct event_batch *b = NULL;
-		struct text data = sql_get_text(s, 2);
-		rc = check(sql_get_int(s, 0), data, sql_get_text(s, 1), err);
-		if (rc == 0)
-			rc = column_holds(EVENT_PAGE, data, PAGE_RID, name, err);
-		if (rc == 1)
-			rc = column_decode(EVENT_PAGE, data, 1u << PAGE_RID, &b, err);
-		if (rc == 0 && b)
-			rc = match_rids(b, name, ret, ambiguous ? NULL : &several);
-		event_batch_free(b);
-		if (rc == 1)
-			return 0;
-		if (rc == ERR_INPUT) { /* the very name may still come */
-			ambiguous = true;
-			rc = 0;
-		}
-	}
-	if (rc < 0)
-		return rc;
-	if (ambiguous) {
-		if (err)
-			*err = several;
-		(void)err_hint(err, "give more of it");
-		return ERR_INPUT;
-	}
-	return ret->len ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lineage_order.h - page records on their way into the sweep; private to lineage.c and lineage_order.c */
+/* lineage_order.h - page records on their way into the sweep; private to lineage*.c */
 #pragma once
 
 #include "lineage.h"
@@ -69,6 +69,9 @@ int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err 
 int run_light(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
 	      struct err *err) MUST_CHECK;
 int run_skip(struct run *r, const struct record *rec, struct err *err) MUST_CHECK;
+
+/* lineage_find.c: ERR_DAMAGED unless an event chunk matches its hash. */
+int chunk_check(int64_t source, struct text data, struct text sha256, struct err *err) MUST_CHECK;
 
 struct records { /* all records of one worker */
 	struct record *all;

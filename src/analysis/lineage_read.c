@@ -73,7 +73,8 @@ static int edge_add(struct sweep *s, uint32_t pool, const struct verdict_of *v, 
 		if (rc < 0)
 			return rc;
 		e = &s->edges[s->n_edges++];
-		*e = (struct edge){.pool = pool, .reader = v->reader, .owner = v->owner, .kind = v->kind};
+		*e = (struct edge){
+		    .pool = pool, .reader = v->reader, .owner = v->owner, .kind = v->kind, .page_size = p->page_size};
 		e->last_ns = TIME_UNKNOWN;
 	}
 	if (!e->first_no || v->read.no < e->first_no) {

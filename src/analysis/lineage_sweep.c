@@ -473,7 +473,8 @@ int sweep_end(struct sweep *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < s->n_edges; i++) {
-		s->edges[i].page_size = s->pools[s->edges[i].pool].page_size;
+		if (!s->edges[i].page_size) /* said later than it was read */
+			s->edges[i].page_size = s->pools[s->edges[i].pool].page_size;
 		runset_tidy(&s->edges[i].pages);
 		if (s->bounds)
 			stretches_to_pages(s, &s->edges[i].pages);
