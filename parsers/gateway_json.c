@@ -16,6 +16,7 @@
 
 struct state {
 	struct index index;
+	struct memo memo[MEMOS];
 };
 
 /* --- what a record says --- */
@@ -427,27 +428,6 @@ static bool is_access(const struct found *f)
 	       (has(f, BYTES_OUT) || has(f, SUCCESS) || has(f, WHAT) || has(f, MODEL) || has(f, END));
 }
 
-/* Records that belong to other formats, whatever else is in them. */
-static bool is_foreign(struct json_value doc)
-{
-	static const char *const marks[] = {"resourceLogs",         "resourceSpans",      "resourceMetrics",
-					    "__REALTIME_TIMESTAMP", "request_parameters", "internal_states"};
-	static const char *const pairs[][2] = {{"op", "seq"},      {"op", "pages"},     {"event", "obj"},
-					       {"labels", "line"}, {"target", "level"}, {"log", "time"},
-					       {"log", "date"}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-		if (json_type(json_get(doc, marks[i])) != JSON_NONE)
-			return true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
-		if (json_type(json_get(doc, pairs[i][0])) != JSON_NONE &&
-		    json_type(json_get(doc, pairs[i][1])) != JSON_NONE)
-			return true;
-	}
-	return false;
-}
-
 /* nginx leaves nothing where a number is empty ("rt":,): null is what was meant. In scratch memory. */
 static struct text fill_gaps(struct parse *p, struct text t)
 {
@@ -548,9 +528,9 @@ static int record(struct parse *p, struct text record)
 		return r;
 	if (r > 0)
 		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
-	if (is_foreign(doc))
+	gather(&f, &s->index, s->memo, doc);
+	if (is_foreign(f.marks))
 		return parse_refuse(p, "other_format");
-	gather(&f, &s->index, doc);
 	return take(p, &f);
 }
 
@@ -560,13 +540,12 @@ static enum bid bid(struct parse *p, struct text record)
 	struct json_value doc;
 	struct access a = {.ts = STAMP_INIT};
 	struct parse timeless = {0};
-	struct index x;
+	struct state *s = p->state;
 	struct found f;
 
-	if (bare.len == 0 || bare.ptr[0] != '{' || read_json(p, bare, false, &doc) != 0 || is_foreign(doc))
+	if (bare.len == 0 || bare.ptr[0] != '{' || read_json(p, bare, false, &doc) != 0 || is_foreign(marks_of(doc)))
 		return BID_NO;
-	index_build(&x);
-	gather(&f, &x, doc);
+	gather(&f, &s->index, NULL, doc);
 	if (!is_access(&f) || !read_times(&f, &timeless, &a))
 		return BID_NO;
 	if (has(&f, STATUS) && (has(&f, ID) || has(&f, HOP_ID) || has(&f, INPUT) || has(&f, OUTPUT) || f.products))

@@ -18,8 +18,19 @@ struct index {
 	uint16_t order[ARRAY_SIZE(aliases)];
 };
 
+/* What a key at the top came to the last time that one stood at this place. */
+struct memo {
+	const struct alias *alias; /* NULL: none */
+	uint32_t mark;
+	uint8_t len;
+	char key[PATH_MAX_BYTES];
+};
+
+enum { MEMOS = 64 };
+
 struct found {
 	const struct index *index;
+	uint32_t marks; /* of the keys at the top: see mark_of() */
 	struct json_value v[ROLES];
 	uint8_t rank[ROLES];
 	uint32_t products; /* bit per enum product */
@@ -91,20 +102,24 @@ static int64_t length_of(struct json_value list)
 	return n;
 }
 
-static void offer(struct found *f, const char *path, size_t len, struct json_value v)
+static const struct alias *find_alias(const struct index *x, const char *path, size_t len)
 {
-	const struct alias *a = look_up(f->index, path, len);
+	const struct alias *a = look_up(x, path, len);
 
-	if (!a) {
-		for (size_t i = len; i-- > 1 && !a;) {
-			if (path[i - 1] == '.' && ((len - i > 6 && memcmp(path + i, "usage.", 6) == 0) ||
-						   (len - i > 8 && memcmp(path + i, "choices.", 8) == 0)))
-				a = look_up(f->index, path + i, len - i);
-		}
+	for (size_t i = len; i-- > 1 && !a;) {
+		if (path[i - 1] == '.' && ((len - i > 6 && memcmp(path + i, "usage.", 6) == 0) ||
+					   (len - i > 8 && memcmp(path + i, "choices.", 8) == 0)))
+			a = look_up(x, path + i, len - i);
 	}
+	return a;
+}
+
+static void take_alias(struct found *f, const struct alias *a, struct json_value v)
+{
+	struct json_value list = v;
+
 	if (!a)
 		return;
-	struct json_value list = v;
 	if (json_type(v) == JSON_ARRAY)
 		v = first_of(v);
 	if (a->product)
@@ -115,6 +130,11 @@ static void offer(struct found *f, const char *path, size_t len, struct json_val
 	f->rank[a->role] = a->rank;
 	if (a->role == ROOM)
 		f->rooms = json_type(list) == JSON_ARRAY ? list : (struct json_value){0};
+}
+
+static void offer(struct found *f, const char *path, size_t len, struct json_value v)
+{
+	take_alias(f, find_alias(f->index, path, len), v);
 }
 
 static void walk(struct found *f, struct json_value object, char *path, size_t len, unsigned depth);
@@ -177,6 +197,16 @@ static bool transparent(const char *path, size_t len)
 	return false;
 }
 
+static void walk_member(struct found *f, struct json_value v, char *path, size_t len, unsigned depth)
+{
+	if (json_is_object(v))
+		walk(f, v, path, depth == 0 && transparent(path, len) ? 0 : len, depth + 1);
+	else if (json_type(v) == JSON_ARRAY)
+		walk_list(f, v, path, len, depth);
+	else
+		offer(f, path, len, v);
+}
+
 static void walk(struct found *f, struct json_value object, char *path, size_t len, unsigned depth)
 {
 	struct json_iter it;
@@ -189,23 +219,92 @@ static void walk(struct found *f, struct json_value object, char *path, size_t l
 	while (json_next(&it, &key, &v)) {
 		size_t n = add_name(path, len, key);
 
-		if (n == SIZE_MAX)
-			continue;
-		if (json_is_object(v))
-			walk(f, v, path, depth == 0 && transparent(path, n) ? 0 : n, depth + 1);
-		else if (json_type(v) == JSON_ARRAY)
-			walk_list(f, v, path, n, depth);
-		else
-			offer(f, path, n, v);
+		if (n != SIZE_MAX)
+			walk_member(f, v, path, n, depth);
 	}
 }
 
-static void gather(struct found *f, const struct index *x, struct json_value doc)
+/* Keys that other formats have at the top: a bit for one that is enough, a bit each for those that go in pairs. */
+static const char *const alone[] = {"resourceLogs",         "resourceSpans",      "resourceMetrics",
+				    "__REALTIME_TIMESTAMP", "request_parameters", "internal_states"};
+static const char *const halves[] = {"op",   "seq",    "pages", "event", "obj",  "labels",
+				     "line", "target", "level", "log",   "time", "date"};
+static const uint8_t pairs[][2] = {{0, 1}, {0, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}, {9, 11}};
+
+static uint32_t mark_of(struct text key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(alone); i++)
+		if (text_is(key, alone[i]))
+			return UINT32_C(1) << 31;
+	for (size_t i = 0; i < ARRAY_SIZE(halves); i++)
+		if (text_is(key, halves[i]))
+			return UINT32_C(1) << i;
+	return 0;
+}
+
+/* Records that belong to other formats, whatever else is in them. */
+static bool is_foreign(uint32_t marks)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (marks >> pairs[i][0] & marks >> pairs[i][1] & 1)
+			return true;
+	return marks >> 31;
+}
+
+static uint32_t marks_of(struct json_value doc)
+{
+	struct json_iter it = json_iter(doc);
+	struct json_value v;
+	struct text key;
+	uint32_t marks = 0;
+
+	while (json_is_object(doc) && json_next(&it, &key, &v))
+		marks |= mark_of(key);
+	return marks;
+}
+
+static bool same_key(const struct memo *m, struct text key)
+{
+	return m->len == key.len && memcmp(m->key, key.ptr, key.len) == 0;
+}
+
+/* A member at the top, whose key has been seen at this place before: neither path nor look-up are needed. */
+static bool walk_known(struct found *f, const struct memo *m, struct text key, struct json_value v)
+{
+	if (!same_key(m, key) || json_is_object(v) || json_type(v) == JSON_ARRAY)
+		return false;
+	f->marks |= m->mark;
+	take_alias(f, m->alias, v);
+	return true;
+}
+
+/* memo: MEMOS of them, one a member at the top; NULL: nothing is remembered. */
+static void gather(struct found *f, const struct index *x, struct memo *memo, struct json_value doc)
 {
 	char path[PATH_MAX_BYTES + 2];
+	struct json_iter it = json_iter(doc);
+	struct json_value v;
+	struct text key;
+	size_t n, at = 0;
 
 	*f = (struct found){.index = x};
-	walk(f, doc, path, 0, 0);
+	for (; json_is_object(doc) && json_next(&it, &key, &v); at++) {
+		struct memo *m = memo && at < MEMOS ? &memo[at] : NULL;
+		uint32_t mark;
+
+		if (m && key.len && walk_known(f, m, key, v))
+			continue;
+		mark = mark_of(key);
+		f->marks |= mark;
+		n = add_name(path, 0, key);
+		if (n == SIZE_MAX)
+			continue;
+		if (m && key.len <= sizeof(m->key)) {
+			*m = (struct memo){.alias = find_alias(x, path, n), .mark = mark, .len = (uint8_t)key.len};
+			memcpy(m->key, key.ptr, key.len);
+		}
+		walk_member(f, v, path, n, 0);
+	}
 }
 
 /* --- values --- */

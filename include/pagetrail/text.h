@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "pagetrail/err.h"
 
@@ -23,19 +24,45 @@ struct text {
 #define TEXT_ARG(t)   (int)(t).len, (t).ptr /* for "%.*s" */
 
 struct text text_of(const char *s); /* NULL gives the empty text */
-bool text_eq(struct text a, struct text b);
-bool text_is(struct text a, const char *s);
+static inline bool text_eq(struct text a, struct text b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+/* These two are here so that a literal's length is known where it is compared. */
+static inline bool text_is(struct text a, const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+
+	return a.len == n && (n == 0 || memcmp(a.ptr, s, n) == 0);
+}
+static inline bool text_starts(struct text t, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return n <= t.len && (n == 0 || memcmp(t.ptr, prefix, n) == 0);
+}
 int text_cmp(struct text a, struct text b); /* memcmp order, shorter first */
-bool text_starts(struct text t, const char *prefix);
 bool text_ends(struct text t, const char *suffix);
 /* Position of the needle at or after `from`, or SIZE_MAX. */
 size_t text_find(struct text t, const char *needle, size_t from);
 size_t text_find_char(struct text t, char c, size_t from);
 size_t text_rfind_char(struct text t, char c);
-struct text text_sub(struct text t, size_t from, size_t len); /* clamps */
-struct text text_from(struct text t, size_t from);            /* rest; clamps */
-struct text text_trim(struct text t);                         /* blanks, tabs, CR, LF at both ends */
-struct text text_chomp(struct text t);                        /* one LF or CR LF at the end */
+static inline struct text text_from(struct text t, size_t from) /* rest; clamps */
+{
+	from = from < t.len ? from : t.len;
+	if (from) /* NULL + 0 is not for C */
+		t.ptr += from;
+	t.len -= from;
+	return t;
+}
+static inline struct text text_sub(struct text t, size_t from, size_t len) /* clamps */
+{
+	t = text_from(t, from);
+	t.len = len < t.len ? len : t.len;
+	return t;
+}
+struct text text_trim(struct text t);  /* blanks, tabs, CR, LF at both ends */
+struct text text_chomp(struct text t); /* one LF or CR LF at the end */
 /* Cuts `*rest` at the first `sep` and returns the part before it; false when *rest was used up. */
 bool text_split(struct text *rest, char sep, struct text *ret);
 uint64_t text_hash(struct text t);

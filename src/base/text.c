@@ -10,16 +10,6 @@ struct text text_of(const char *s)
 	return s ? (struct text){s, strlen(s)} : (struct text){"", 0};
 }
 
-bool text_eq(struct text a, struct text b)
-{
-	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
-bool text_is(struct text a, const char *s)
-{
-	return text_eq(a, text_of(s));
-}
-
 int text_cmp(struct text a, struct text b)
 {
 	size_t n = MIN(a.len, b.len);
@@ -28,13 +18,6 @@ int text_cmp(struct text a, struct text b)
 	if (r)
 		return r;
 	return a.len < b.len ? -1 : a.len > b.len;
-}
-
-bool text_starts(struct text t, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	return n <= t.len && (n == 0 || memcmp(t.ptr, prefix, n) == 0);
 }
 
 bool text_ends(struct text t, const char *suffix)
@@ -73,22 +56,6 @@ size_t text_rfind_char(struct text t, char c)
 	const char *p = t.len ? memrchr(t.ptr, c, t.len) : NULL;
 
 	return p ? (size_t)(p - t.ptr) : SIZE_MAX;
-}
-
-struct text text_sub(struct text t, size_t from, size_t len)
-{
-	t = text_from(t, from);
-	t.len = MIN(t.len, len);
-	return t;
-}
-
-struct text text_from(struct text t, size_t from)
-{
-	from = MIN(from, t.len);
-	if (from) /* NULL + 0 is not for C */
-		t.ptr += from;
-	t.len -= from;
-	return t;
 }
 
 static bool is_blank(char c)

@@ -200,6 +200,10 @@ static void compare(const struct parser *parser, unsigned rounds)
 			strcpy(line, lines[pick((unsigned)n_lines)]);
 		size_t len = mutate(line, strlen(line));
 		run(&a, line, len, true, &got);
+		if (!strcmp(parser->name, "gateway-json")) { /* remembers where keys stood, and nothing else */
+			parse_close(&b);
+			assert_int_equal(parse_open(&b, parser, &err), 0);
+		}
 		run(&b, line, len, false, &want);
 		if (!text_eq(buf_text(&got), buf_text(&want)))
 			fail_msg("%s, round %u, record %.*s\nfast:    %.*s\ngeneral: %.*s", parser->name, k, (int)len,
