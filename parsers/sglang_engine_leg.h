@@ -192,11 +192,16 @@ static int take_retracted(struct parse *p, const struct match *m, struct text me
 
 static size_t find_last(struct text t, const char *mark)
 {
-	size_t found = SIZE_MAX, at = 0;
+	size_t n = strlen(mark), left = t.len < n ? 0 : t.len - n + 1;
 
-	while ((at = text_find(t, mark, at)) != SIZE_MAX)
-		found = at++;
-	return found;
+	while (left) { /* places where it can begin */
+		size_t at = text_rfind_char(text_sub(t, 0, left), mark[0]);
+
+		if (at == SIZE_MAX || memcmp(t.ptr + at, mark, n) == 0)
+			return at;
+		left = at;
+	}
+	return SIZE_MAX;
 }
 
 /* Sum of all durations behind the counts, in ns; false when one is missing a number or out of reason. A sum of two

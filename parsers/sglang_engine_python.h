@@ -8,6 +8,9 @@
 #pragma once
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "pagetrail/text.h"
 
@@ -175,6 +178,27 @@ static bool py_opens(struct text t, size_t at)
 	return at == 0 || !py_word(t.ptr[at - 1]) || (at == 1 || !py_word(t.ptr[at - 2]));
 }
 
+/* The first quote or `c` at or after `at`, or `end`. */
+static size_t py_seek(struct text t, size_t at, size_t end, char c)
+{
+#ifdef __SSE2__
+	const __m128i one = _mm_set1_epi8('\''), two = _mm_set1_epi8('"'), three = _mm_set1_epi8(c);
+
+	for (; at + 16 <= end; at += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)(t.ptr + at));
+		__m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, one), _mm_cmpeq_epi8(v, two)),
+					   _mm_cmpeq_epi8(v, three));
+		unsigned bits = (unsigned)_mm_movemask_epi8(hit);
+
+		if (bits)
+			return at + (unsigned)__builtin_ctz(bits);
+	}
+#endif
+	while (at < end && t.ptr[at] != '\'' && t.ptr[at] != '"' && t.ptr[at] != c)
+		at++;
+	return at;
+}
+
 /* `key=value` outside of quotes in a message such as "… req.rid='x' req.bootstrap_room=5 …": quoted values come
  * without their quotes, bare ones end at a blank, comma, semicolon or bracket. */
 static struct text py_field(struct text t, const char *key)
@@ -182,7 +206,7 @@ static struct text py_field(struct text t, const char *key)
 	size_t n = strlen(key), at = 0;
 	bool torn = false;
 
-	while (at + n < t.len) {
+	while (n < t.len && (at = py_seek(t, at, t.len - n, key[0])) < t.len - n) {
 		size_t end;
 
 		if (py_opens(t, at)) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.c - views of bytes: comparing, searching, cutting, hashing; nothing here copies or allocates */
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "pagetrail/macros.h"
 #include "pagetrail/text.h"
@@ -27,17 +30,40 @@ bool text_ends(struct text t, const char *suffix)
 	return n <= t.len && (n == 0 || memcmp(t.ptr + t.len - n, suffix, n) == 0);
 }
 
+/* Needles are short: where their first and last byte stand at the right distance, the rest is compared. */
+static const char *find(const char *p, size_t len, const char *needle, size_t n)
+{
+#ifdef __SSE2__
+	const __m128i first = _mm_set1_epi8(needle[0]), last = _mm_set1_epi8(needle[n - 1]);
+
+	for (; len >= n + 15; p += 16, len -= 16) {
+		__m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
+		__m128i b = _mm_loadu_si128((const __m128i *)(const void *)(p + n - 1));
+		__m128i both = _mm_and_si128(_mm_cmpeq_epi8(a, first), _mm_cmpeq_epi8(b, last));
+
+		for (unsigned left = (unsigned)_mm_movemask_epi8(both); left; left &= left - 1) {
+			const char *at = p + __builtin_ctz(left);
+
+			if (memcmp(at, needle, n) == 0)
+				return at;
+		}
+	}
+#endif
+	return memmem(p, len, needle, n);
+}
+
 size_t text_find(struct text t, const char *needle, size_t from)
 {
+	size_t n = strlen(needle);
 	const char *p;
 
 	if (from > t.len)
 		return SIZE_MAX;
-	if (needle[0] == '\0')
+	if (n == 0)
 		return from;
-	if (from == t.len)
+	if (t.len - from < n)
 		return SIZE_MAX;
-	p = memmem(t.ptr + from, t.len - from, needle, strlen(needle));
+	p = n == 1 ? memchr(t.ptr + from, needle[0], t.len - from) : find(t.ptr + from, t.len - from, needle, n);
 	return p ? (size_t)(p - t.ptr) : SIZE_MAX;
 }
 

@@ -295,6 +295,35 @@ static void test_columns(void **state)
 	assert_int_equal(text_columns(TEXT("…│─")), 3);
 }
 
+/* Few letters, so that there are many near misses; nothing is read outside of the text. */
+static void test_find(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		size_t len = (size_t)(round % 90), n;
+		char needle[8] = "", *hay = malloc(len + 1);
+		const char *want;
+
+		assert_non_null(hay);
+		for (size_t i = 0; i < len; i++) {
+			seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+			hay[i] = "ab\xff"[(seed >> 33) % 8 == 0 ? 2 : (seed >> 40) % 2];
+		}
+		n = (size_t)(seed >> 50) % sizeof(needle);
+		for (size_t i = 0; i < n; i++)
+			needle[i] = "ab\xff"[(seed >> (20 + 3 * i)) % 8 == 0 ? 2 : (seed >> (20 + 3 * i)) % 2];
+		hay = realloc(hay, len ? len : 1);
+		want = n ? memmem(hay, len, needle, n) : hay;
+		assert_true(text_find((struct text){hay, len}, needle, 0) == (want ? (size_t)(want - hay) : SIZE_MAX));
+		free(hay);
+	}
+	assert_true(text_find((struct text){NULL, 0}, "a", 0) == SIZE_MAX &&
+		    text_find(TEXT("aaa"), "a", 3) == SIZE_MAX);
+	assert_true(text_find(TEXT("aaa"), "", 3) == 3 && text_find(TEXT("aaa"), "", 4) == SIZE_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,7 +331,7 @@ int main(void)
 	    cmocka_unit_test(test_integers),    cmocka_unit_test(test_doubles),
 	    cmocka_unit_test(test_seconds),     cmocka_unit_test(test_visible),
 	    cmocka_unit_test(test_visible_cut), cmocka_unit_test(test_visible_all_bytes),
-	    cmocka_unit_test(test_columns),
+	    cmocka_unit_test(test_columns),     cmocka_unit_test(test_find),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
