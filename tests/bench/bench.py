@@ -30,7 +30,7 @@ ROOM_PER_MB = 8  # bytes of room that a byte of page log takes in all
 def options():
     p = argparse.ArgumentParser(description="measures Pagetrail against what one would use without it", epilog="Groups: " + ", ".join(bars.GROUPS))
     p.add_argument("pagetrail", help="the program to measure")
-    p.add_argument("--mb", type=int, help="page log in MB; other logs follow (500, with --quick 50)")
+    p.add_argument("--mb", type=int, help="page log in MB, at most 500; other logs follow (500, with --quick 50)")
     p.add_argument("--slow-mb", type=int, help="file for slow baselines in MB (60, with --quick 10)")
     p.add_argument("--touches", type=int, help="pages touched in the traces' log that SQL is asked about (1000000, with --quick 200000)")
     p.add_argument("--runs", type=int, help="runs of each command; medians are compared (5, with --quick 2)")

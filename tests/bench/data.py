@@ -15,10 +15,11 @@ import sys
 import traces
 
 REQUESTS_PER_MB = 800  # of page log
+REQUESTS_MAX = 400000  # of one simulation: half a gigabyte of page log
 
 
 def simulate(pagetrail, folder, scenario, requests, seed=1):
-    subprocess.run([pagetrail, "simulate", folder, "--scenario", scenario, "--seed", str(seed), "--requests", str(max(requests, 1))],
+    subprocess.run([pagetrail, "simulate", folder, "--scenario", scenario, "--seed", str(seed), "--requests", str(min(max(requests, 1), REQUESTS_MAX))],
                    check=True, stdout=subprocess.DEVNULL)
     return os.path.join(folder, "logs")
 

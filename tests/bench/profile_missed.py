@@ -20,7 +20,7 @@ def profile(meter, folder, command):
         return ["perf cannot record here: " + (p.stderr.strip().split("\n") or [""])[0][:100]]
     said = subprocess.run(["perf", "report", "-i", data, "--stdio", "-q", "--no-children", "-F", "overhead,dso,symbol", "--max-stack", "0"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     os.remove(data)
-    share = {}
+    share, whole = {}, {}
     for line in said.stdout.split("\n"):
         m = re.match(r"\s*([\d.]+)%\s+(\S+)\s+\[(.)\]\s+(.*\S)", line)
         if not m:
@@ -30,22 +30,24 @@ def profile(meter, folder, command):
             where, symbol = "kernel", "(all)"
         elif symbol.startswith("0x"):  # no symbols there
             symbol = "(all)"
+        whole[where] = whole.get(where, 0) + float(m[1])
         share[where, symbol] = share.get((where, symbol), 0) + float(m[1])
     order = sorted(((v, k) for k, v in share.items() if v >= LEAST_PERCENT), reverse=True)
-    return [f"{v:5.1f} %  {where:18} {symbol[:70]}" for v, (where, symbol) in order[:SHOWN]] or ["perf saw nothing"]
+    objects = ", ".join(f"{where} {v:.0f} %" for v, where in sorted(((v, k) for k, v in whole.items() if v >= 1), reverse=True)[:6])
+    return ["in all: " + objects] * bool(objects) + [f"{v:5.1f} %  {where:18} {symbol[:70]}" for v, (where, symbol) in order[:SHOWN]] or ["perf saw nothing"]
 
 
 def profiles(b, rows):
-    """(title, lines) for each command of ours that missed a bar, once."""
+    """(title, lines) for each verb and data set that missed a bar: of the command that missed by most."""
     if not shutil.which("perf"):
         return [("No profiles", ["perf is missing: apt install linux-perf"])] if any(r.verdict == "missed" for r in rows) else []
     found = {}
     for r in rows:
         if r.verdict == "missed" and r.command and not r.wrong:
-            found.setdefault(tuple(r.command.argv), (r.command, []))[1].append(r)
+            found.setdefault((r.command.argv[1], r.data), []).append(r)
     out = []
-    for command, missed in found.values():
-        verb = command.argv[1]
+    for (verb, data), missed in found.items():
+        command = max(missed, key=lambda r: r.ratio / r.bar if r.kind == "at most" else r.bar / r.ratio).command
         what = "; ".join(dict.fromkeys(r.what.replace("`", "") for r in missed))
-        out.append((f"`{verb}`, {missed[0].data} (missed: {what})", profile(b.meter, b.folder, command)))
+        out.append((f"`{verb}`, {data} (missed: {what})", profile(b.meter, b.folder, command)))
     return out
