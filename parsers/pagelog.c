@@ -153,8 +153,24 @@ static bool read_run(struct json_value v, int64_t *ret_first, int64_t *ret_count
 	return json_int64(part[0], ret_first) && json_int64(part[1], ret_count) && in_pool(*ret_first, *ret_count);
 }
 
+/* 0 there is room now, 1 no record has so many runs, negative ERR_*. */
+static int runs_grow(struct parse *p, struct runs *runs)
+{
+	struct page_run *more;
+
+	if (runs->n == PAGE_RUNS_MAX)
+		return 1;
+	more = arena_array(&p->scratch, (size_t)runs->cap * 4, sizeof(*more));
+	if (!more)
+		return err_nomem(p->err);
+	memcpy(more, runs->run, runs->n * sizeof(*more));
+	runs->run = more;
+	runs->cap *= 4;
+	return 0;
+}
+
 /* One more run. 0 done, 1 the list cannot be right, negative ERR_*. Neighbours that go on are joined; the order stays. */
-static int runs_add(struct parse *p, struct runs *runs, int64_t first, int64_t count)
+static inline int runs_add(struct parse *p, struct runs *runs, int64_t first, int64_t count)
 {
 	struct page_run *last = runs->n ? &runs->run[runs->n - 1] : NULL;
 
@@ -168,16 +184,11 @@ static int runs_add(struct parse *p, struct runs *runs, int64_t first, int64_t c
 		last->count += (uint32_t)count;
 		return 0;
 	}
-	if (runs->n == PAGE_RUNS_MAX)
-		return 1;
 	if (runs->n == runs->cap) {
-		struct page_run *more = arena_array(&p->scratch, (size_t)runs->cap * 4, sizeof(*more));
+		int r = runs_grow(p, runs);
 
-		if (!more)
-			return err_nomem(p->err);
-		memcpy(more, runs->run, runs->n * sizeof(*more));
-		runs->run = more;
-		runs->cap *= 4;
+		if (r)
+			return r;
 	}
 	runs->run[runs->n++] = (struct page_run){(uint32_t)first, (uint32_t)count};
 	return 0;

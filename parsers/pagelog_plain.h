@@ -72,44 +72,52 @@ static bool plain_pair(struct flat *f, int64_t *ret_a, int64_t *ret_b)
 	return true;
 }
 
+/* A page or a pair at *at; false when it is not plain. */
+static bool plain_run(const char **at, int64_t *ret_first, int64_t *ret_count)
+{
+	uint64_t first, count = 1;
+	const char *p = *at;
+	bool pair = *p == '[';
+
+	if (!flat_digits(p + pair, &p, &first))
+		return false;
+	if (pair) {
+		if (*p++ != ',')
+			return false;
+		p += *p == ' ';
+		if (!flat_digits(p, &p, &count) || *p++ != ']')
+			return false;
+	}
+	*at = p;
+	*ret_first = (int64_t)first;
+	*ret_count = (int64_t)count;
+	return first <= POOL_MAX_PAGES && count <= POOL_MAX_PAGES - first;
+}
+
 /* 0 done, 1 not mine, negative ERR_*. */
 static int plain_pages(struct parse *p, struct flat *f, struct runs *runs)
 {
+	const char *at = f->p + 1, *end = f->end;
 	int64_t first, count;
 	int r;
 
 	if (*f->p != '[')
 		return 1;
-	f->p++;
-	if (*f->p == ']') {
-		f->p++;
-		return 0;
-	}
-	while (f->p < f->end) {
-		if (*f->p == '[') {
-			if (!plain_pair(f, &first, &count))
-				return 1;
-		} else {
-			count = 1;
-			if (!flat_uint(f, &first))
-				return 1;
-		}
-		if (!in_pool(first, count))
+	for (bool more = *at != ']'; more; at++) {
+		if (at >= end || !plain_run(&at, &first, &count))
 			return 1;
 		r = runs_add(p, runs, first, count);
 		if (r)
 			return r;
-		if (*f->p == ']') {
-			f->p++;
-			return 0;
-		}
-		if (*f->p != ',')
-			return 1;
-		f->p++;
-		if (*f->p == ' ')
-			f->p++;
+		more = *at == ',';
+		if (!more)
+			break;
+		at += at[1] == ' ';
 	}
-	return 1;
+	if (*at != ']')
+		return 1;
+	f->p = at + 1;
+	return 0;
 }
 
 static bool plain_text(struct flat *f, struct event *e, unsigned column)

@@ -55,7 +55,7 @@ struct whole {
 	size_t text_left;
 };
 
-enum { MAP_FROM_BYTES = 4 << 20, HUGE_FROM_ROWS = 4096, HUGE_BYTES = 2 << 20 };
+enum { MAP_FROM_BYTES = 4 << 20, HUGE_FROM_ROWS = 4096, HUGE_FROM_BYTES = 1 << 20, HUGE_BYTES = 2 << 20 };
 
 /* Hands out the next array of the mapping, or only counts while base is NULL. */
 static void *place(char *base, size_t *at, size_t n, size_t size)
@@ -166,26 +166,51 @@ static uint32_t rows_ahead(const struct event_batch *b)
 	return (uint32_t)MIN(b->cap, rows + rows / 16);
 }
 
-/* Into a mapping with room for `rows`: huge pages for texts and the columns that are in use, then the others. Happens
+/* Bytes that `rows` rows will take when n took so many. */
+static size_t ahead(size_t bytes, uint32_t n, uint32_t rows)
+{
+	uint64_t all = (uint64_t)bytes * rows / MAX(n, 1);
+
+	return (size_t)MIN(all + all / 16, EVENT_BATCH_MAX_BYTES);
+}
+
+static void move_runs(struct event_batch *b, char *to, size_t cap)
+{
+	uint32_t held = b->run_end && b->n ? b->run_end[b->n - 1] : 0;
+
+	if (held >= cap)
+		return;
+	copy_rows(to, b->runs, held, sizeof(*b->runs));
+	b->runs = (struct page_run *)(void *)to;
+	b->runs_cap = (uint32_t)cap;
+}
+
+/* Into a mapping with room for `rows`: huge pages for texts, runs and the columns that are in use, then the others. Happens
  * once, and once more when the guess at the rows was too low. */
 static int move_to_huge(struct whole *w, uint32_t rows, struct err *err)
 {
 	struct event_batch *b = &w->batch, old = *b;
 	uint32_t n = b->n, used = 0;
-	size_t first, bytes, text;
+	size_t first, bytes, text = 0, runs = 0;
 	char *map, *base;
 
 	for (uint32_t r = 0; r < n; r++)
 		used |= b->known[r];
-	text = w->text ? 0 : (size_t)MIN((uint64_t)b->arena.used * rows / MAX(n, 1), EVENT_BATCH_MAX_BYTES);
-	bytes = lay_out(&old, NULL, rows, used, &first) + text + 2 * HUGE_BYTES;
+	bytes = lay_out(&old, NULL, rows, used, &first);
 	old = *b;
+	if (!w->text) {
+		size_t grown = MIN(b->arena.used, 2 * (size_t)b->runs_cap * sizeof(*b->runs)); /* and left behind */
+
+		text = ahead(b->arena.used - grown, n, rows) & ~(size_t)63;
+		runs = ahead(b->run_end ? b->run_end[n - 1] * sizeof(*b->runs) : 0, n, rows) & ~(size_t)63;
+	}
+	bytes += text + runs + 2 * HUGE_BYTES;
 	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
 		return err_nomem(err);
 	base = map + (HUGE_BYTES - (uintptr_t)map % HUGE_BYTES) % HUGE_BYTES;
-	(void)madvise(base, text + first, MADV_HUGEPAGE);
-	lay_out(b, base + ((text + 63) & ~(size_t)63), rows, used, NULL);
+	(void)madvise(base, text + runs + first, MADV_HUGEPAGE);
+	lay_out(b, base + text + runs, rows, used, NULL);
 	copy_rows(b->ts_ns, old.ts_ns, n, sizeof(*b->ts_ns));
 	copy_rows(b->ts_quality, old.ts_quality, n, sizeof(*b->ts_quality));
 	copy_rows(b->worker, old.worker, n, sizeof(*b->worker));
@@ -209,6 +234,7 @@ static int move_to_huge(struct whole *w, uint32_t rows, struct err *err)
 		munmap(w->map, w->map_bytes);
 		w->text = base;
 		w->text_left = text;
+		move_runs(b, base + text, runs / sizeof(*b->runs));
 	}
 	w->map = map;
 	w->map_bytes = bytes;
@@ -343,7 +369,8 @@ int event_batch_add(struct event_batch *b, const struct event *e, struct err *er
 	/* an event that is too large for any batch gets one for itself */
 	if (n && bytes > EVENT_BATCH_MAX_BYTES - MIN(b->bytes, EVENT_BATCH_MAX_BYTES))
 		return 1;
-	if (n == w->rows || (n == HUGE_FROM_ROWS && w->rows == EVENT_BATCH_MAX)) {
+	if (n == w->rows || (!w->text && n >= HUGE_FROM_ROWS / 16 && w->rows == EVENT_BATCH_MAX &&
+			     (n == HUGE_FROM_ROWS || b->bytes >= HUGE_FROM_BYTES))) {
 		int r = move_to_huge(w, n == w->rows ? b->cap : rows_ahead(b), err);
 
 		if (r < 0)
