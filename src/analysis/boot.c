@@ -540,9 +540,10 @@ static void boot_finish(const struct resolve *r, struct boot *b)
 
 int boot_assign(struct resolve *r, struct err *err)
 {
-	(void)err;
-	for (uint32_t i = 0; i < r->legs.n; i++) {
+	int res = 0;
+	for (uint32_t i = 0; i < r->legs.n && !res; i++) {
 		struct leg *l = leg_at(r, i);
+		res = resolve_tick(r, err);
 		uint32_t at = boot_running(r, l->worker, l->started != UNKNOWN ? l->started : l->lo);
 		struct boot *b = at == NO_INDEX ? NULL : boot_at(r, at);
 		l->boot = b ? at + 1 : 0;
@@ -562,5 +563,5 @@ int boot_assign(struct resolve *r, struct err *err)
 	}
 	for (uint32_t i = 0; i < r->boots.n; i++)
 		boot_finish(r, boot_at(r, i));
-	return 0;
+	return res;
 }

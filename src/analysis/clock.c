@@ -20,9 +20,8 @@ struct moment { /* when a name was seen by sources that are sure of the time */
 	int64_t lo, hi;
 };
 
-struct clock_pass {             /* only during clock_fit_all */
-	struct moment *moments; /* by name id */
-	uint32_t n;
+struct clock_pass {           /* only during clock_fit_all */
+	struct shelf moments; /* by name id */
 };
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -207,7 +206,29 @@ static bool clock_open(const struct source_info *s)
 
 static struct moment *moment_of(struct clock_pass *p, uint32_t id)
 {
-	return id && id < p->n ? &p->moments[id] : NULL;
+	return id && id < p->moments.n ? shelf_at(&p->moments, id) : NULL;
+}
+
+static int moments_reach(struct clock_pass *p, uint32_t n, struct err *err)
+{
+	while (p->moments.n < n) {
+		struct moment *m = shelf_add(&p->moments);
+		if (!m)
+			return err_nomem(err);
+		*m = (struct moment){UNKNOWN, UNKNOWN};
+	}
+	return 0;
+}
+
+static int moment_add(struct clock_pass *p, uint32_t id, int64_t lo, int64_t hi, struct err *err)
+{
+	int res = moments_reach(p, id + 1, err);
+	struct moment *m = res ? NULL : moment_of(p, id);
+	if (m) {
+		m->lo = earlier(m->lo, lo);
+		m->hi = later(m->hi, hi);
+	}
+	return res;
 }
 
 static int cross_ids(struct resolve *r, const struct event_batch *b, uint32_t row, uint32_t ids[3], struct err *err)
@@ -238,24 +259,9 @@ static int cross_learn(struct resolve *r, uint32_t source, const struct event_ba
 	int res = lo == UNKNOWN ? 0 : cross_ids(r, b, row, ids, err);
 	if (res || lo == UNKNOWN)
 		return res;
-	struct clock_pass *p = r->clock_pass;
-	for (int i = 0; i < 3; i++) {
-		if (ids[i] >= p->n) {
-			uint32_t n = MAX(ids[i] + 1, p->n * 2);
-			struct moment *m = realloc(p->moments, n * sizeof(*m));
-			if (!m)
-				return err_nomem(err);
-			for (uint32_t k = p->n; k < n; k++)
-				m[k] = (struct moment){UNKNOWN, UNKNOWN};
-			p->moments = m;
-			p->n = n;
-		}
-		if (!ids[i])
-			continue;
-		p->moments[ids[i]].lo = earlier(p->moments[ids[i]].lo, lo);
-		p->moments[ids[i]].hi = later(p->moments[ids[i]].hi, hi);
-	}
-	return 0;
+	for (int i = 0; i < 3 && !res; i++)
+		res = moment_add(r->clock_pass, ids[i], lo, hi, err);
+	return res;
 }
 
 static int cross_vote(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
@@ -278,28 +284,18 @@ static int cross_vote(struct resolve *r, uint32_t source, const struct event_bat
 /* Page logs carry epoch times: their rids and rooms are sure moments. */
 static int cross_execs(struct resolve *r, struct err *err)
 {
-	struct clock_pass *p = r->clock_pass;
-	if (!r->execs.n)
-		return 0;
-	uint32_t n = MAX(p->n, r->names.entries.n);
-	struct moment *m = realloc(p->moments, n * sizeof(*m));
-	if (!m)
-		return err_nomem(err);
-	for (uint32_t k = p->n; k < n; k++)
-		m[k] = (struct moment){UNKNOWN, UNKNOWN};
-	p->moments = m;
-	p->n = n;
-	for (uint32_t i = 0; i < r->execs.n; i++) {
+	int res = 0;
+	for (uint32_t i = 0; i < r->execs.n && !res; i++) {
 		const struct exec *x = shelf_at(&r->execs, i);
-		uint32_t ids[2] = {x->rid, x->room};
-		for (int k = 0; k < 2; k++) {
-			if (!ids[k] || x->first == UNKNOWN)
-				continue;
-			m[ids[k]].lo = earlier(m[ids[k]].lo, x->first);
-			m[ids[k]].hi = later(m[ids[k]].hi, x->last);
-		}
+		if (x->first == UNKNOWN)
+			continue;
+		res = moment_add(r->clock_pass, x->rid, x->first, x->last, err);
+		if (!res)
+			res = moment_add(r->clock_pass, x->room, x->first, x->last, err);
+		if (!res)
+			res = resolve_tick(r, err);
 	}
-	return 0;
+	return res;
 }
 
 static int clock_cross(struct resolve *r, struct err *err)
@@ -373,11 +369,12 @@ int clock_fit_all(struct resolve *r, struct err *err)
 		res = load_each(r, EVENT_LOAD, 0, clock_plain, err);
 	for (uint32_t i = 0; i < r->n_sources && !res; i++)
 		res = clock_decide(r, &r->sources[i], err);
-	struct clock_pass pass = {NULL, 0};
+	struct clock_pass pass;
+	shelf_init(&pass.moments, &r->scratch, sizeof(struct moment));
 	r->clock_pass = &pass;
 	if (!res)
 		res = clock_cross(r, err);
-	free(pass.moments);
+	shelf_done(&pass.moments);
 	r->clock_pass = NULL;
 	return res ? res : clock_inherit(r, err);
 }

@@ -19,19 +19,20 @@ static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
 	*r = (struct resolve){.c = c};
 	arena_init(&r->arena, SIZE_MAX / 2);
-	shelf_init(&r->workers, sizeof(struct worker));
-	shelf_init(&r->boots, sizeof(struct boot));
-	shelf_init(&r->boot_events, sizeof(struct boot_event));
-	shelf_init(&r->legs, sizeof(struct leg));
-	shelf_init(&r->lives, sizeof(struct life));
-	shelf_init(&r->execs, sizeof(struct exec));
-	shelf_init(&r->rooms, sizeof(struct room_node));
-	shelf_init(&r->refs, sizeof(struct ref_node));
-	shelf_init(&r->gaps, sizeof(struct gap));
-	shelf_init(&r->strays, sizeof(struct stray));
-	shelf_init(&r->spans, sizeof(struct span));
-	shelf_init(&r->requests, sizeof(struct request));
-	return names_init(&r->names, err);
+	scratch_init(&r->scratch);
+	shelf_init(&r->workers, &r->scratch, sizeof(struct worker));
+	shelf_init(&r->boots, &r->scratch, sizeof(struct boot));
+	shelf_init(&r->boot_events, &r->scratch, sizeof(struct boot_event));
+	shelf_init(&r->legs, &r->scratch, sizeof(struct leg));
+	shelf_init(&r->lives, &r->scratch, sizeof(struct life));
+	shelf_init(&r->execs, &r->scratch, sizeof(struct exec));
+	shelf_init(&r->rooms, &r->scratch, sizeof(struct room_node));
+	shelf_init(&r->refs, &r->scratch, sizeof(struct ref_node));
+	shelf_init(&r->gaps, &r->scratch, sizeof(struct gap));
+	shelf_init(&r->strays, &r->scratch, sizeof(struct stray));
+	shelf_init(&r->spans, &r->scratch, sizeof(struct span));
+	shelf_init(&r->requests, &r->scratch, sizeof(struct request));
+	return names_init(&r->names, &r->scratch, err);
 }
 
 static void resolve_close(struct resolve *r)
@@ -43,13 +44,8 @@ static void resolve_close(struct resolve *r)
 	names_done(&r->names);
 	arena_done(&r->arena);
 	free(r->span_open);
-	free(r->parent);
-	free(r->root_tenant);
-	free(r->root_life);
-	free(r->leg_order);
-	free(r->life_order);
-	free(r->request_order);
-	free(r->worker_order);
+	free(r->worker_names);
+	scratch_done(&r->scratch);
 }
 
 static int worker_cmp(const void *a, const void *b, void *ctx)
@@ -61,20 +57,20 @@ static int worker_cmp(const void *a, const void *b, void *ctx)
 
 static int sort_workers(struct resolve *r, struct err *err)
 {
-	r->worker_order = malloc(((size_t)r->workers.n + 1) * sizeof(*r->worker_order));
+	r->worker_order = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*r->worker_order));
 	if (!r->worker_order)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < r->workers.n; i++)
 		r->worker_order[i] = i;
-	qsort_r(r->worker_order, r->workers.n, sizeof(*r->worker_order), worker_cmp, r);
-	return 0;
+	return order_sort(r, r->worker_order, r->workers.n, worker_cmp, err);
 }
 
 static int resolve_clear(struct case_file *c, struct err *err)
 {
 	return sql_exec(
 	    c,
-	    "DROP INDEX IF EXISTS alias_by_value; DROP INDEX IF EXISTS alias_by_request; "
+	    "DROP INDEX IF EXISTS request_by_name; DROP INDEX IF EXISTS alias_by_value; DROP INDEX IF EXISTS "
+	    "alias_by_request; "
 	    "DROP INDEX IF EXISTS leg_by_request; DROP INDEX IF EXISTS leg_by_worker; "
 	    "DROP INDEX IF EXISTS response_by_request; "
 	    "DELETE FROM response; DELETE FROM leg; DELETE FROM alias; DELETE FROM request; DELETE FROM gap; "
@@ -86,6 +82,7 @@ static int resolve_clear(struct case_file *c, struct err *err)
 static int resolve_index(struct case_file *c, struct err *err)
 {
 	return sql_exec(c,
+			"CREATE UNIQUE INDEX request_by_name ON request(name); "
 			"CREATE INDEX alias_by_value ON alias(value); CREATE INDEX alias_by_request ON alias(request); "
 			"CREATE INDEX leg_by_request ON leg(request); "
 			"CREATE INDEX response_by_request ON response(request);",

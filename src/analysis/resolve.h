@@ -3,9 +3,11 @@
  *
  * Sources are visited in canonical order (content hash, then path), never in the order in which they were ingested, and
  * everything that is numbered gets its number from that order: the same evidence gives the same rows.
- * Memory is proportional to requests: identifiers are interned once, legs and gateway lifetimes are folded while they
- * are read, page records leave one `exec` for each rid. Unknown numbers and times are UNKNOWN (INT64_MIN binds as
- * NULL).
+ * What is kept is proportional to requests: identifiers are interned once, legs and gateway lifetimes are folded while
+ * they are read, page records leave one `exec` for each rid. It lies in a scratch (resolve_scratch.c): a budget of memory,
+ * the rest in a temporary file. So that this stays cheap, all passes go through their arrays in order, which is nearly that
+ * of time. Long loops call resolve_tick(): it keeps the budget and notices that somebody wants to stop.
+ * Unknown numbers and times are UNKNOWN (INT64_MIN binds as NULL).
  */
 #pragma once
 
@@ -31,14 +33,37 @@ enum role { ROLE_UNKNOWN, ROLE_PREFILL, ROLE_DECODE, ROLE_UNIFIED };
 const char *role_name(enum role r); /* NULL for unknown */
 enum role role_of(struct text t);
 
+/* Memory that lives as long as the run. Addresses never change. */
+struct scratch_piece {
+	char *ptr;
+	size_t size;
+	bool in_file;
+};
+struct scratch {
+	struct scratch_piece *pieces;
+	uint32_t n, cap;
+	size_t at;    /* used of the newest */
+	int fd;       /* the temporary file; -1: none yet, or none to be had */
+	int statm;    /* where the system says what is resident; -1: nowhere */
+	bool no_file; /* there is no room for one: everything is plain memory */
+	int64_t file_bytes;
+	size_t floor; /* resident when everything had just been given back */
+	unsigned turns;
+};
+void scratch_init(struct scratch *s);
+void scratch_done(struct scratch *s);
+void *scratch_alloc(struct scratch *s, size_t n, size_t size); /* zeroed; NULL: out of memory */
+void scratch_trim(struct scratch *s);
+
 /* Growing array whose elements never move; zeroed. */
 struct shelf {
+	struct scratch *scratch;
 	size_t size;
 	uint32_t n, n_blocks, cap_blocks;
 	char **blocks;
 };
 enum { SHELF_BITS = 12 };
-void shelf_init(struct shelf *s, size_t element_size);
+void shelf_init(struct shelf *s, struct scratch *scratch, size_t element_size);
 void shelf_done(struct shelf *s);
 void *shelf_add(struct shelf *s); /* NULL: out of memory */
 static inline void *shelf_at(const struct shelf *s, uint32_t i)
@@ -46,27 +71,28 @@ static inline void *shelf_at(const struct shelf *s, uint32_t i)
 	return s->blocks[i >> SHELF_BITS] + (size_t)(i & ((1u << SHELF_BITS) - 1)) * s->size;
 }
 
-/* Interned text. Id 0 is "no text". The heads begin chains of things that carry this text. */
+/* Interned text. Id 0 is "no text". The heads begin chains of things that carry this text; index + 1. */
 struct name {
-	const char *ptr;
-	uint32_t len;
-	uint32_t rid_legs;  /* legs by normalised rid, newest first; index + 1 */
-	uint32_t room_legs; /* legs by room */
-	uint32_t lives;     /* gateway lifetimes by their key */
-	uint32_t rid_execs; /* page-log executions by rid */
-	uint32_t uses;      /* requests that carry it as their name */
-	bool gateway;       /* a gateway named it: id, answer id or room */
-	uint32_t worker;    /* index + 1 */
-	uint32_t alias;     /* name of the worker that this name of a worker stands for */
+	uint32_t text : 31;   /* where it stands, in units of TEXT_UNIT */
+	uint32_t gateway : 1; /* a gateway named it: id, answer id or room */
+	uint32_t hash;
+	uint32_t rid_legs;  /* legs by normalised rid, newest first */
+	uint32_t room_legs; /* legs by room; after joining: number of the tenant of this name */
+	uint32_t chain; /* page_scan(): executions by rid; life_load(): lifetimes by key; then: requests of this name */
 };
+enum { TEXT_UNIT = 4, TEXT_BLOCK_BITS = 20 };
 struct names {
-	struct arena arena;
+	struct scratch *scratch;
 	struct shelf entries;
-	uint64_t *slots; /* hash tag and id */
-	uint32_t cap;
+	char **blocks;                     /* of texts, each behind its length */
+	uint32_t n_blocks, cap_blocks, at; /* at: used of the newest */
+	/* hash table: id, and a part of the hash, so that strangers are turned away without looking at their text */
+	uint32_t *slots, cap;
+	uint8_t *tags;
 };
-int names_init(struct names *n, struct err *err) MUST_CHECK;
+int names_init(struct names *n, struct scratch *scratch, struct err *err) MUST_CHECK;
 void names_done(struct names *n);
+void names_unchain(struct names *n); /* chains are given to the next user */
 int names_id(struct names *n, struct text t, uint32_t *ret, struct err *err) MUST_CHECK; /* 0 for the empty text */
 uint32_t names_find(const struct names *n, struct text t);                               /* 0: not there */
 static inline struct name *name_at(const struct names *n, uint32_t id)
@@ -262,6 +288,24 @@ struct life {          /* one request as gateways saw it */
 	bool final, listed, element; /* listed: one record named several rooms; element: of those, this is one */
 };
 
+/* Lifetimes of one gateway id that are compared. Sources are read one after another, so that the router's first use of an
+ * id is compared with the gateway's last: more than CHAIN_MAX must be remembered. A client that sends more than this under
+ * one id gets requests that stand apart, never requests that are merged. */
+#define LIVES_MAX 4096
+
+struct busy_life { /* what tells lifetimes apart */
+	int64_t lo, hi;
+	uint32_t life, tenant, start_source, final_source;
+};
+struct busy { /* an id with many of them */
+	uint32_t name, n, cap;
+	struct busy_life *list; /* oldest first; at least the newest LIVES_MAX */
+};
+struct busy_names {
+	struct busy *slots; /* by name, hashed */
+	uint32_t n, cap;
+};
+
 struct exec {                             /* one rid in a page log */
 	uint32_t worker, rid, room, next; /* chain; index + 1 */
 	int64_t first, last;
@@ -302,9 +346,18 @@ struct request {
 	uint32_t attempts;
 };
 
+/* What a name means as that of a worker. */
+struct worker_name {
+	uint32_t name;   /* 0: free */
+	uint32_t worker; /* index + 1 */
+	uint32_t alias;  /* name of the worker that this name of a worker stands for */
+};
+
 struct clock_pass;
 struct resolve {
 	struct case_file *c;
+	struct scratch scratch;
+	uint32_t ticks;
 	struct arena arena;
 	struct names names;
 	struct source_info *sources;
@@ -317,9 +370,28 @@ struct resolve {
 	uint32_t *parent;                  /* union-find over legs, then lives */
 	uint32_t *root_tenant, *root_life; /* by root: tenant, a lifetime + 1 */
 	uint32_t *leg_order, *life_order, *request_order, *worker_order;
-	struct memo *memo;             /* only during page_scan() */
+	struct worker_name *worker_names; /* by name id, hashed */
+	uint32_t n_worker_names, cap_worker_names;
+	struct busy_names busy;        /* only during life_load() */
+	struct memo *memo;             /* only during load_each() */
 	struct clock_pass *clock_pass; /* only during clock_fit_all() */
 };
+
+int resolve_breathe(struct resolve *r, struct err *err) MUST_CHECK;
+static inline int resolve_tick(struct resolve *r, struct err *err)
+{
+	return ++r->ticks % 256 ? 0 : resolve_breathe(r, err);
+}
+
+/* Stable, and in order through its memory: a few in place, more with as much again from the scratch. */
+enum { SORT_MAX_BYTES = 128 };
+typedef int (*order_fn)(const void *a, const void *b, void *ctx);
+int sort_items(struct resolve *r, void *list, size_t n, size_t size, order_fn cmp, void *ctx,
+	       struct err *err) MUST_CHECK;
+static inline int order_sort(struct resolve *r, uint32_t *list, uint32_t n, order_fn cmp, struct err *err)
+{
+	return sort_items(r, list, n, sizeof(*list), cmp, r, err);
+}
 
 static inline struct worker *worker_at(const struct resolve *r, uint32_t i)
 {
@@ -380,6 +452,7 @@ struct text arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3
 
 /* Texts of one batch that stand in its dictionary once are interned once: by address, within the batch. */
 enum { MEMO_SLOTS = 4096 };
+int memo_id(struct resolve *r, struct text t, uint32_t *ret, struct err *err) MUST_CHECK;
 struct memo {
 	struct {
 		const char *ptr;
@@ -392,6 +465,8 @@ typedef int (*row_fn)(struct resolve *r, uint32_t source, const struct event_bat
 int load_each(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row, struct err *err) MUST_CHECK;
 int load_sources(struct resolve *r, struct err *err) MUST_CHECK;
 
+/* NULL: it is no name of a worker; or, when it is to be made, out of memory. */
+struct worker_name *worker_name(struct resolve *r, uint32_t name, bool make);
 int worker_get(struct resolve *r, struct text name, uint32_t *ret, struct err *err) MUST_CHECK;
 int worker_of_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, uint32_t *ret,
 		  struct err *err) MUST_CHECK;
@@ -417,6 +492,11 @@ uint32_t norm_rid(struct resolve *r, uint32_t rid,
 struct text strip_prefix(struct text id);
 int stray_attach(struct resolve *r, struct err *err) MUST_CHECK;
 int life_load(struct resolve *r, struct err *err) MUST_CHECK;
+struct busy *busy_find(const struct resolve *r, uint32_t key); /* NULL: its chain is short */
+int busy_make(struct resolve *r, uint32_t key, struct err *err) MUST_CHECK;
+int busy_add(struct resolve *r, struct busy *b, uint32_t life, struct err *err) MUST_CHECK;
+void busy_changed(const struct resolve *r, struct busy *b, uint32_t life);
+void busy_done(struct resolve *r);
 void hop_take(struct hop *best, const struct hop *other);
 int join_nodes(struct resolve *r, struct err *err) MUST_CHECK; /* union-find only */
 int join_fits(struct resolve *r, struct err *err) MUST_CHECK;  /* last of them: by time and length */

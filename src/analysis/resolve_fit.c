@@ -81,19 +81,25 @@ static uint64_t ties_key(uint32_t source, uint32_t worker)
 	return (uint64_t)source << 32 | worker;
 }
 
-static int key_cmp(const void *a, const void *b)
+static int key_find(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 	return x < y ? -1 : x > y;
+}
+
+static int key_cmp(const void *a, const void *b, void *ctx)
+{
+	(void)ctx;
+	return key_find(a, b);
 }
 
 /* Pairs of a gateway's log and a worker of which ids have joined a good part: there, ids decide. Less than one leg in
  * twenty is the odd client that chose its ids on both sides. */
 static int ties_find(struct resolve *r, struct ties *t, struct err *err)
 {
-	uint32_t *legs = calloc((size_t)r->workers.n + 1, sizeof(*legs));
+	uint32_t *legs = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*legs));
 	uint32_t n = 0;
-	t->keys = malloc(((size_t)r->legs.n + 1) * sizeof(*t->keys));
+	t->keys = scratch_alloc(&r->scratch, (size_t)r->legs.n + 1, sizeof(*t->keys));
 	int res = legs && t->keys ? 0 : err_nomem(err);
 	for (uint32_t i = 0; i < r->legs.n && !res; i++) {
 		const struct leg *l = leg_at(r, i);
@@ -101,23 +107,23 @@ static int ties_find(struct resolve *r, struct ties *t, struct err *err)
 		legs[l->worker]++;
 		if (life && life_at(r, life - 1)->refs.head)
 			t->keys[n++] = ties_key(source_of(r, &life_at(r, life - 1)->refs), l->worker);
+		res = resolve_tick(r, err);
 	}
 	if (!res)
-		qsort(t->keys, n, sizeof(*t->keys), key_cmp);
+		res = sort_items(r, t->keys, n, sizeof(*t->keys), key_cmp, NULL, err);
 	for (uint32_t i = 0, k; i < n && !res; i = k) {
 		for (k = i; k < n && t->keys[k] == t->keys[i];)
 			k++;
 		if ((uint64_t)(k - i) * 20 >= legs[(uint32_t)t->keys[i]])
 			t->keys[t->n++] = t->keys[i];
 	}
-	free(legs);
 	return res;
 }
 
 static bool tied(const struct ties *t, const struct fit *life, const struct fit *leg)
 {
 	uint64_t key = ties_key(life->source, leg->worker);
-	return bsearch(&key, t->keys, t->n, sizeof(key), key_cmp) != NULL;
+	return bsearch(&key, t->keys, t->n, sizeof(key), key_find) != NULL;
 }
 
 static struct fit life_fit(struct resolve *r, uint32_t at)
@@ -153,16 +159,18 @@ static struct fit leg_fit(struct resolve *r, uint32_t at)
 	return f;
 }
 
-static int by_root(const void *a, const void *b)
+static int by_root(const void *a, const void *b, void *ctx)
 {
+	(void)ctx;
 	const struct fit *x = a, *y = b;
 	if (x->root != y->root)
 		return x->root < y->root ? -1 : 1;
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static int by_length(const void *a, const void *b)
+static int by_length(const void *a, const void *b, void *ctx)
 {
+	(void)ctx;
 	const struct fit *x = a, *y = b;
 	if (x->length != y->length)
 		return x->length < y->length ? -1 : 1;
@@ -172,10 +180,13 @@ static int by_length(const void *a, const void *b)
 }
 
 /* Entries of one set become one; what contradicts itself or lacks a time goes. Then in order of length and time. */
-static void fits_settle(struct fits *f)
+static int fits_settle(struct resolve *r, struct fits *f, struct err *err)
 {
 	uint32_t n = 0, kept = 0;
-	qsort(f->list, f->n, sizeof(*f->list), by_root);
+	_Static_assert(sizeof(struct fit) <= SORT_MAX_BYTES, "sorted as it is");
+	int res = sort_items(r, f->list, f->n, sizeof(*f->list), by_root, NULL, err);
+	if (res)
+		return res;
 	for (uint32_t i = 0; i < f->n; i++) {
 		struct fit *to = n ? &f->list[n - 1] : NULL, *from = &f->list[i];
 		if (!to || to->root != from->root) {
@@ -206,39 +217,50 @@ static void fits_settle(struct fits *f)
 		f->list[kept++] = *x;
 	}
 	f->n = kept;
-	qsort(f->list, f->n, sizeof(*f->list), by_length);
+	res = sort_items(r, f->list, f->n, sizeof(*f->list), by_length, NULL, err);
 	for (uint32_t i = 0; i < f->n; i++) { /* latest end of all of this length up to here */
 		struct fit *x = &f->list[i];
 		bool goes_on = i && x[-1].length == x->length;
 		x->reach = goes_on ? MAX(x[-1].reach, x->hi) : x->hi;
 	}
+	return res;
 }
 
 /* Sets without a leg, then sets without a lifetime. has: by root, 1 a leg, 2 a lifetime. */
 static int fits_collect(struct resolve *r, const uint8_t *has, struct fits *lives, struct fits *legs, struct err *err)
 {
 	uint32_t n = 0, m = 0;
-	for (uint32_t i = 0; i < r->lives.n; i++)
+	int res = 0;
+	for (uint32_t i = 0; i < r->lives.n && !res; i++) {
 		n += has[join_root(r, r->legs.n + i)] == 2;
-	lives->list = malloc(((size_t)n + 1) * sizeof(*lives->list));
+		res = resolve_tick(r, err);
+	}
+	lives->list = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*lives->list));
 	if (!lives->list)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < r->lives.n; i++) {
+	for (uint32_t i = 0; i < r->lives.n && !res; i++) {
 		uint32_t root = join_root(r, r->legs.n + i);
+		res = resolve_tick(r, err);
 		if (has[root] != 2)
 			continue;
 		struct fit f = life_fit(r, i);
 		f.root = root;
 		lives->list[lives->n++] = f;
 	}
-	fits_settle(lives);
-	for (uint32_t i = 0; i < r->legs.n && lives->n; i++)
+	if (!res)
+		res = fits_settle(r, lives, err);
+	if (res)
+		return res;
+	for (uint32_t i = 0; i < r->legs.n && lives->n && !res; i++) {
 		m += has[join_root(r, i)] == 1;
-	legs->list = malloc(((size_t)m + 1) * sizeof(*legs->list));
+		res = resolve_tick(r, err);
+	}
+	legs->list = scratch_alloc(&r->scratch, (size_t)m + 1, sizeof(*legs->list));
 	if (!legs->list)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < r->legs.n && m; i++) {
+	for (uint32_t i = 0; i < r->legs.n && m && !res; i++) {
 		const struct leg *l = leg_at(r, i);
+		res = resolve_tick(r, err);
 		uint32_t root = join_root(r, i);
 		if (has[root] != 1 || l->page_only || l->role == ROLE_PREFILL)
 			continue;
@@ -246,8 +268,7 @@ static int fits_collect(struct resolve *r, const uint8_t *has, struct fits *live
 		f.root = root;
 		legs->list[legs->n++] = f;
 	}
-	fits_settle(legs);
-	return 0;
+	return res ? res : fits_settle(r, legs, err);
 }
 
 /* --- what fits --- */
@@ -342,14 +363,16 @@ static int fits_join(struct resolve *r, const struct ties *t, struct tally *tall
 	for (uint32_t i = 0; i < legs->n; i++)
 		leg_bound = MAX(leg_bound, legs->list[i].bound);
 	int64_t slack = MAX(SLACK_NS, life_bound + leg_bound);
-	for (uint32_t i = 0; i < lives->n; i++) {
+	for (uint32_t i = 0; i < lives->n && !res; i++) {
 		struct fit *f = &lives->list[i];
+		res = resolve_tick(r, err);
 		find_leg(f, legs, t, slack);
 		tallies[f->source].all[0] += within(f, legs);
 		tallies[f->source].fit[0] += f->n && within(f, legs);
 	}
-	for (uint32_t i = 0; i < legs->n; i++) {
+	for (uint32_t i = 0; i < legs->n && !res; i++) {
 		struct fit *f = &legs->list[i];
+		res = resolve_tick(r, err);
 		find_life(f, lives, t, slack);
 		tallies[f->source].all[1] += within(f, lives);
 		tallies[f->source].fit[1] += f->n && within(f, lives);
@@ -375,21 +398,18 @@ int join_fits(struct resolve *r, struct err *err)
 	struct ties ties = {NULL, 0};
 	if (!r->legs.n || !r->lives.n)
 		return 0;
-	uint8_t *has = calloc((size_t)nodes + 1, 1);
-	struct tally *tallies = calloc((size_t)r->n_sources + 1, sizeof(*tallies));
+	uint8_t *has = scratch_alloc(&r->scratch, (size_t)nodes + 1, 1);
+	struct tally *tallies = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, sizeof(*tallies));
 	int res = has && tallies ? 0 : err_nomem(err);
-	for (uint32_t i = 0; i < nodes && !res; i++)
+	for (uint32_t i = 0; i < nodes && !res; i++) {
 		has[join_root(r, i)] |= i < r->legs.n ? 1 : 2;
+		res = resolve_tick(r, err);
+	}
 	if (!res)
 		res = fits_collect(r, has, &lives, &legs, err);
 	if (!res && lives.n && legs.n)
 		res = ties_find(r, &ties, err);
 	if (!res && lives.n && legs.n)
 		res = fits_join(r, &ties, tallies, &lives, &legs, err);
-	free(ties.keys);
-	free(has);
-	free(tallies);
-	free(lives.list);
-	free(legs.list);
 	return res;
 }

@@ -10,9 +10,6 @@
  */
 #include "resolve.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define LAYER_NS (3 * NS_PER_S)
 
 static uint32_t life_node(const struct resolve *r, uint32_t life)
@@ -230,19 +227,9 @@ static void join_rid(struct resolve *r, uint32_t id)
 /* --- lifetimes of two gateways that share an id of the answer or of a trace --- */
 
 struct pair {
-	uint32_t id, life;
-	bool weak; /* a gateway's own id: joins only with another's trace id */
+	uint32_t life, next; /* chain by name; index + 1 */
+	bool weak;           /* a gateway's own id: joins only with another's trace id */
 };
-
-static int pair_cmp(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->life != y->life)
-		return x->life < y->life ? -1 : 1;
-	return x->weak - y->weak;
-}
 
 static bool layers(const struct life *x, const struct life *y)
 {
@@ -256,7 +243,6 @@ static void join_group(struct resolve *r, const struct pair *p, size_t n, enum r
 {
 	uint64_t fits[CHAIN_MAX] = {0};
 	_Static_assert(CHAIN_MAX <= 64, "one bit each");
-	n = MIN(n, CHAIN_MAX);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++)
 			if (k == i || (p[k].life != p[i].life && !(p[i].weak && p[k].weak) &&
@@ -275,29 +261,52 @@ static void join_group(struct resolve *r, const struct pair *p, size_t n, enum r
 	}
 }
 
-static int join_lives(struct resolve *r, enum rule rule, struct err *err)
+static int pair_add(struct resolve *r, struct shelf *pairs, uint32_t id, uint32_t life, bool weak, struct err *err)
 {
-	size_t n = 0;
-	struct pair *p = malloc(((size_t)r->lives.n * 2 + 1) * sizeof(*p));
+	struct pair *p = shelf_add(pairs);
+	struct name *e = name_at(&r->names, id);
 	if (!p)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < r->lives.n; i++) {
+	*p = (struct pair){life, e->chain, weak};
+	e->chain = pairs->n;
+	return 0;
+}
+
+/* Lifetimes by the names that they share, each name's in order. */
+static int join_chains(struct resolve *r, struct shelf *pairs, enum rule rule, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = r->lives.n; i-- > 0 && !res;) {
 		const struct life *l = life_at(r, i);
 		uint32_t id = rule == RULE_TRACE_ID ? l->trace_id : l->response_id;
-		if (id)
-			p[n++] = (struct pair){id, i, false};
 		/* what one gateway calls its trace, the next may call its request */
 		if (rule == RULE_TRACE_ID && l->gateway_id && l->gateway_id != id)
-			p[n++] = (struct pair){l->gateway_id, i, true};
+			res = pair_add(r, pairs, l->gateway_id, i, true, err);
+		if (id && !res)
+			res = pair_add(r, pairs, id, i, false, err);
+		if (!res)
+			res = resolve_tick(r, err);
 	}
-	qsort(p, n, sizeof(*p), pair_cmp);
-	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i; k < n && p[k].id == p[i].id;)
-			k++;
-		join_group(r, p + i, k - i, rule);
+	for (uint32_t id = 1; id < r->names.entries.n && !res; id++) {
+		struct pair group[CHAIN_MAX];
+		size_t n = 0;
+		for (uint32_t at = name_at(&r->names, id)->chain; at && n < CHAIN_MAX; at = group[n - 1].next)
+			group[n++] = *(const struct pair *)shelf_at(pairs, at - 1);
+		if (n > 1)
+			join_group(r, group, n, rule);
+		res = resolve_tick(r, err);
 	}
-	free(p);
-	return 0;
+	names_unchain(&r->names);
+	return res;
+}
+
+static int join_lives(struct resolve *r, enum rule rule, struct err *err)
+{
+	struct shelf pairs;
+	shelf_init(&pairs, &r->scratch, sizeof(struct pair));
+	int res = join_chains(r, &pairs, rule, err);
+	shelf_done(&pairs);
+	return res;
 }
 
 static int join_open(struct resolve *r, struct err *err)
@@ -305,38 +314,66 @@ static int join_open(struct resolve *r, struct err *err)
 	size_t nodes = (size_t)r->legs.n + r->lives.n;
 	if (nodes >= NO_INDEX)
 		return err_set(err, ERR_LIMIT, "too many requests in one case");
-	r->parent = malloc((nodes + 1) * sizeof(*r->parent));
-	r->root_tenant = calloc(nodes + 1, sizeof(*r->root_tenant));
-	r->root_life = calloc(nodes + 1, sizeof(*r->root_life));
+	r->parent = scratch_alloc(&r->scratch, nodes + 1, sizeof(*r->parent));
+	r->root_tenant = scratch_alloc(&r->scratch, nodes + 1, sizeof(*r->root_tenant));
+	r->root_life = scratch_alloc(&r->scratch, nodes + 1, sizeof(*r->root_life));
 	if (!r->parent || !r->root_tenant || !r->root_life)
 		return err_nomem(err);
 	for (size_t i = 0; i < nodes; i++)
 		r->parent[i] = (uint32_t)i;
-	for (uint32_t i = 0; i < r->lives.n; i++) {
+	int res = 0;
+	for (uint32_t i = 0; i < r->lives.n && !res; i++) {
 		r->root_tenant[life_node(r, i)] = life_at(r, i)->tenant;
 		r->root_life[life_node(r, i)] = i + 1;
+		res = resolve_tick(r, err);
 	}
-	return 0;
+	return res;
+}
+
+static int join_names(struct resolve *r, bool rooms, struct err *err)
+{
+	int res = 0;
+	for (uint32_t id = 1; id < r->names.entries.n && !res; id++) {
+		const struct name *e = name_at(&r->names, id);
+		if (rooms && e->room_legs)
+			join_room(r, id);
+		if (!rooms && e->rid_legs)
+			join_rid(r, id);
+		res = resolve_tick(r, err);
+	}
+	return res;
+}
+
+/* What is joined by rooms comes first, then what by answers, then what by the gateway's own ids. */
+static int join_life_ids(struct resolve *r, enum rule rule, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < r->lives.n && !res; i++) {
+		const struct life *l = life_at(r, i);
+		if (rule == RULE_ROOM)
+			join_life_rooms(r, i);
+		else if (rule == RULE_RESPONSE_ID && l->response_id && !l->element)
+			join_life_rid(r, i, l->response_id, rule);
+		else if (rule == RULE_GATEWAY_ID && l->gateway_id && l->gateway_id != l->response_id && !l->element)
+			join_life_rid(r, i, l->gateway_id, rule);
+		res = resolve_tick(r, err);
+	}
+	return res;
 }
 
 int join_nodes(struct resolve *r, struct err *err)
 {
 	int res = join_open(r, err);
-	for (uint32_t id = 1; id < r->names.entries.n && !res; id++)
-		if (name_at(&r->names, id)->room_legs)
-			join_room(r, id);
-	for (uint32_t i = 0; i < r->lives.n && !res; i++)
-		join_life_rooms(r, i);
-	for (uint32_t i = 0; i < r->lives.n && !res; i++)
-		if (life_at(r, i)->response_id && !life_at(r, i)->element)
-			join_life_rid(r, i, life_at(r, i)->response_id, RULE_RESPONSE_ID);
-	for (uint32_t i = 0; i < r->lives.n && !res; i++)
-		if (life_at(r, i)->gateway_id && life_at(r, i)->gateway_id != life_at(r, i)->response_id &&
-		    !life_at(r, i)->element)
-			join_life_rid(r, i, life_at(r, i)->gateway_id, RULE_GATEWAY_ID);
-	for (uint32_t id = 1; id < r->names.entries.n && !res; id++)
-		if (name_at(&r->names, id)->rid_legs)
-			join_rid(r, id);
+	if (!res)
+		res = join_names(r, true, err);
+	if (!res)
+		res = join_life_ids(r, RULE_ROOM, err);
+	if (!res)
+		res = join_life_ids(r, RULE_RESPONSE_ID, err);
+	if (!res)
+		res = join_life_ids(r, RULE_GATEWAY_ID, err);
+	if (!res)
+		res = join_names(r, false, err);
 	if (!res)
 		res = join_lives(r, RULE_RESPONSE_ID, err);
 	if (!res)

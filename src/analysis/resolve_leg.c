@@ -82,11 +82,11 @@ static int seen_names(struct resolve *r, const struct event_batch *b, uint32_t r
 	if (!res && !text_is(room, "0")) /* room 0 is what health checks use */
 		res = names_id(&r->names, room, &s->room, err);
 	if (!res)
-		res = names_id(&r->names, row_text(b, row, LEG_FINISH), &s->finish, err);
+		res = memo_id(r, row_text(b, row, LEG_FINISH), &s->finish, err);
 	if (!res)
-		res = names_id(&r->names, row_text(b, row, LEG_MESSAGE), &s->message, err);
+		res = memo_id(r, row_text(b, row, LEG_MESSAGE), &s->message, err);
 	if (!res)
-		res = names_id(&r->names, row_text(b, row, LEG_MODEL), &s->model, err);
+		res = memo_id(r, row_text(b, row, LEG_MODEL), &s->model, err);
 	if (!res && s->rid && !(s->norm = norm_rid(r, s->rid, err)))
 		res = err_nomem(err);
 	return res;
@@ -398,15 +398,18 @@ int stray_attach(struct resolve *r, struct err *err)
 	if (!r->strays.n)
 		return 0;
 	uint32_t n = r->legs.n;
-	uint32_t *order = malloc((n + 1) * sizeof(*order));
-	int64_t *reach = malloc((n + 1) * sizeof(*reach)); /* latest end of all legs up to here */
+	uint32_t *order = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*order));
+	int64_t *reach =
+	    scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*reach)); /* latest end of all legs up to here */
 	int res = order && reach ? 0 : err_nomem(err);
 	for (uint32_t i = 0; i < n && !res; i++)
 		order[i] = i;
 	if (!res)
-		qsort_r(order, n, sizeof(*order), leg_lo_cmp, r);
-	for (uint32_t i = 0; i < n && !res; i++)
+		res = order_sort(r, order, n, leg_lo_cmp, err);
+	for (uint32_t i = 0; i < n && !res; i++) {
 		reach[i] = i ? MAX(reach[i - 1], leg_at(r, order[i])->hi) : leg_at(r, order[i])->hi;
+		res = resolve_tick(r, err);
+	}
 	for (uint32_t i = 0; i < r->strays.n && !res; i++) {
 		struct stray *s = shelf_at(&r->strays, i);
 		if (s->at == UNKNOWN)
@@ -421,13 +424,14 @@ int stray_attach(struct resolve *r, struct err *err)
 		}
 		struct leg *found = NULL;
 		unsigned count = 0;
-		for (uint32_t k = lo; k-- > 0 && count < 2 && reach[k] >= s->at - 2 * NS_PER_S;) {
+		for (uint32_t k = lo; k-- > 0 && count < 2 && reach[k] >= s->at - 2 * NS_PER_S && !res;) {
+			res = resolve_tick(r, err);
 			if (!stray_fits(r, s, leg_at(r, order[k])))
 				continue;
 			found = leg_at(r, order[k]);
 			count++;
 		}
-		if (count != 1)
+		if (count != 1 || res)
 			continue;
 		s->attached = true;
 		found->limit = s->limit;
@@ -439,7 +443,5 @@ int stray_attach(struct resolve *r, struct err *err)
 		found->rejected_context = text_find(names_text(&r->names, s->message), "context length", 0) != SIZE_MAX;
 		res = refs_add(r, &found->refs, s->ref, err);
 	}
-	free(order);
-	free(reach);
 	return res;
 }

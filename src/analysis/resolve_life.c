@@ -8,11 +8,6 @@
  */
 #include "resolve.h"
 
-/* Lifetimes of one gateway id that are compared. Sources are read one after another, so that the router's first use of an
- * id is compared with the gateway's last: more than CHAIN_MAX must be remembered. A client that sends more than this under
- * one id gets requests that stand apart, never requests that are merged. */
-#define LIVES_MAX 4096
-
 /* Two gateways see one request begin and end within this time; whole-second stamps included. */
 #define LAYER_NS  (3 * NS_PER_S)
 #define OPEN_NS   (24 * 3600 * NS_PER_S)
@@ -88,7 +83,8 @@ static int gseen_read(struct resolve *r, uint32_t source, const struct event_bat
 	    {&g->finish, GATEWAY_FINISH}, {&g->message, GATEWAY_MESSAGE},         {&g->route, GATEWAY_ROUTE}};
 	int res = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !res; i++)
-		res = names_id(&r->names, row_text(b, row, names[i].col), names[i].to, err);
+		res = i < 4 ? names_id(&r->names, row_text(b, row, names[i].col), names[i].to, err)
+			    : memo_id(r, row_text(b, row, names[i].col), names[i].to, err);
 	struct text rest = row_text(b, row, GATEWAY_ROOM), first;
 	if (!res && text_find_char(rest, ',', 0) != SIZE_MAX && text_split(&rest, ',', &first)) {
 		g->rooms = rest;
@@ -191,19 +187,71 @@ static void conflict_both(struct life *l, uint8_t conflict, uint8_t *mine)
 	*mine |= conflict;
 }
 
-/* *ret_conflict: what a new lifetime of this id must carry. *ret_copy: the record is a copy of a known one. */
-static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret_conflict, bool *ret_copy)
+/* Goes through the lifetimes of an id, newest first. */
+struct walk {
+	const struct busy *busy;
+	uint32_t next; /* index + 1, of the list of a busy id or of the lifetime */
+	unsigned steps;
+};
+
+static struct walk walk_from(const struct resolve *r, uint32_t key)
 {
-	uint32_t best = NO_INDEX;
+	const struct busy *b = busy_find(r, key);
+	return (struct walk){b, b ? b->n : name_at(&r->names, key)->chain, 0};
+}
+
+typedef bool (*skip_fn)(const struct busy_life *b, const struct gseen *g, const struct life *l);
+
+/* NO_INDEX at the end. skip: does what is known of it here say that nothing comes of it? */
+static uint32_t walk_next(const struct resolve *r, struct walk *w, const struct gseen *g, const struct life *l,
+			  skip_fn skip)
+{
+	while (w->next && w->steps++ < LIVES_MAX) {
+		uint32_t at = w->next - 1;
+		if (!w->busy) {
+			w->next = life_at(r, at)->next;
+			return at;
+		}
+		w->next = at;
+		if (!skip(&w->busy->list[at], g, l))
+			return w->busy->list[at].life;
+	}
+	return NO_INDEX;
+}
+
+/* Too far away for everything in life_find(). */
+static bool skip_far(const struct busy_life *b, const struct gseen *g, const struct life *l)
+{
+	int64_t gap = interval_gap(b->lo, b->hi, g->lo, g->hi);
+	(void)l;
+	if (gap <= LAYER_NS || (b->tenant && g->tenant && b->tenant != g->tenant))
+		return false;
+	return b->start_source != g->source + 1 || gap > OPEN_NS || g->what == G_STARTED ||
+	       (is_final(g) && b->final_source == g->source + 1);
+}
+
+/* Cannot have been opened while l ran. */
+static bool skip_apart(const struct busy_life *b, const struct gseen *g, const struct life *l)
+{
+	return b->start_source != g->source + 1 || b->lo == UNKNOWN || b->hi < l->opened || b->lo >= g->hi;
+}
+
+/* *ret_conflict: what a new lifetime of this id must carry. *ret_copy: the record is a copy of a known one. *ret_steps:
+ * how many were looked at one by one. */
+static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret_conflict, bool *ret_copy,
+			  unsigned *ret_steps)
+{
+	uint32_t best = NO_INDEX, at;
 	int64_t best_gap = INT64_MAX, best_start = INT64_MAX;
-	unsigned steps = 0, open = 0;
+	unsigned open = 0;
+	struct walk w = walk_from(r, g->key);
 	*ret_conflict = 0;
 	*ret_copy = false;
-	for (uint32_t i = name_at(&r->names, g->key)->lives; i && steps++ < LIVES_MAX;) {
-		struct life *l = life_at(r, i - 1);
-		uint32_t at = i - 1;
-		i = l->next;
+	*ret_steps = 0;
+	while ((at = walk_next(r, &w, g, NULL, skip_far)) != NO_INDEX) {
+		struct life *l = life_at(r, at);
 		uint8_t why = 0;
+		*ret_steps += !w.busy;
 		if (is_copy(l, g)) {
 			*ret_copy = true;
 			return at;
@@ -239,12 +287,12 @@ static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret
 /* What its own log has opened before this one ended: one id in use twice at a time. */
 static void life_overlaps(struct resolve *r, struct life *l, const struct gseen *g)
 {
-	unsigned steps = 0;
-	for (uint32_t i = name_at(&r->names, g->key)->lives; i && steps++ < LIVES_MAX;) {
-		struct life *o = life_at(r, i - 1);
-		i = o->next;
-		if (o != l && o->start_source == g->source + 1 && o->opened != UNKNOWN && l->opened != UNKNOWN &&
-		    o->opened >= l->opened && o->opened < g->hi)
+	struct walk w = walk_from(r, g->key);
+	uint32_t at;
+	while (l->opened != UNKNOWN && (at = walk_next(r, &w, g, l, skip_apart)) != NO_INDEX) {
+		struct life *o = life_at(r, at);
+		if (o != l && o->start_source == g->source + 1 && o->opened != UNKNOWN && o->opened >= l->opened &&
+		    o->opened < g->hi)
 			conflict_both(l, CONFLICT_OVERLAP, &o->conflict);
 	}
 }
@@ -258,8 +306,8 @@ static int life_add(struct resolve *r, const struct gseen *g, uint8_t conflict, 
 	l->started = l->finished = l->lo = l->hi = l->input = l->output = l->bytes_out = l->status = UNKNOWN;
 	l->inner_status = l->opened = UNKNOWN;
 	if (g->key) {
-		l->next = name_at(&r->names, g->key)->lives;
-		name_at(&r->names, g->key)->lives = r->lives.n;
+		l->next = name_at(&r->names, g->key)->chain;
+		name_at(&r->names, g->key)->chain = r->lives.n;
 	}
 	*ret = l;
 	return 0;
@@ -375,12 +423,22 @@ static int life_row(struct resolve *r, uint32_t source, const struct event_batch
 		}
 		return 0;
 	}
-	uint32_t at = g.key ? life_find(r, &g, &conflict, &copy) : NO_INDEX;
+	unsigned steps = 0;
+	uint32_t at = g.key ? life_find(r, &g, &conflict, &copy, &steps) : NO_INDEX;
 	struct life *l = at == NO_INDEX ? NULL : life_at(r, at);
-	if (!l)
+	if (steps > CHAIN_MAX)
+		res = busy_make(r, g.key, err);
+	struct busy *busy = busy_find(r, g.key);
+	if (!l && !res) {
+		at = r->lives.n;
 		res = life_add(r, &g, conflict, &l, err);
+		if (!res && busy)
+			res = busy_add(r, busy, at, err);
+	}
 	if (!res && !copy) {
 		life_fold(r, l, &g);
+		if (busy)
+			busy_changed(r, busy, at);
 		if (is_final(&g) && g.key && l->start_source == g.source + 1)
 			life_overlaps(r, l, &g);
 		l->listed |= g.rooms.len != 0;
@@ -429,6 +487,8 @@ static int life_batches(struct resolve *r, struct err *err)
 		struct life *l = life_at(r, i);
 		if (l->listed && l->rooms && ((struct room_node *)shelf_at(&r->rooms, l->rooms - 1))->next)
 			res = life_split(r, i, err);
+		if (!res)
+			res = resolve_tick(r, err);
 	}
 	return res;
 }
@@ -437,5 +497,7 @@ int life_load(struct resolve *r, struct err *err)
 {
 	uint32_t mask = ((1u << GATEWAY_COLUMNS) - 1) & ~(1u << GATEWAY_BYTES_IN | 1u << GATEWAY_UPSTREAM);
 	int res = load_each(r, EVENT_GATEWAY, mask, life_row, err);
+	names_unchain(&r->names);
+	busy_done(r);
 	return res ? res : life_batches(r, err);
 }

@@ -84,7 +84,20 @@ int load_sources(struct resolve *r, struct err *err)
 	return res;
 }
 
-int load_each(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row, struct err *err)
+static int load_batch(struct resolve *r, uint32_t source, const struct event_batch *b, row_fn row, struct err *err)
+{
+	int res = 0;
+	r->sources[source].memo_worker = NO_INDEX; /* its text died with the batch before */
+	memset(r->memo, 0, sizeof(*r->memo));
+	for (uint32_t k = 0; k < b->n && !res; k++) {
+		res = row(r, source, b, k, err);
+		if (!res)
+			res = resolve_tick(r, err);
+	}
+	return res;
+}
+
+static int load_sources_of(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row, struct err *err)
 {
 	for (uint32_t i = 0; i < r->n_sources; i++) {
 		if (!(r->sources[i].kinds & 1u << kind))
@@ -95,15 +108,21 @@ int load_each(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row
 		int64_t id;
 		int res = event_scan_open(&scan, r->c, kind, mask, &filter, err);
 		while (!res && (res = event_scan_next(scan, &b, &id, err)) == 1) {
-			res = 0;
-			r->sources[i].memo_worker = NO_INDEX; /* its text died with the batch before */
-			for (uint32_t k = 0; k < b->n && !res; k++)
-				res = row(r, i, b, k, err);
+			res = load_batch(r, i, b, row, err);
 		}
 		if (res < 0)
 			return res;
 	}
 	return 0;
+}
+
+int load_each(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row, struct err *err)
+{
+	r->memo = malloc(sizeof(*r->memo));
+	int res = r->memo ? load_sources_of(r, kind, mask, row, err) : err_nomem(err);
+	free(r->memo);
+	r->memo = NULL;
+	return res;
 }
 
 /* "NAME/dp3" -> length of NAME; t.len when there is no rank. */
@@ -116,13 +135,54 @@ static size_t rank_at(struct text t)
 	return text_int64(text_from(t, at + 3), &n) && n >= 0 ? at : t.len;
 }
 
+static struct worker_name *worker_name_at(struct resolve *r, uint32_t name)
+{
+	uint32_t at = (name * 0x9e3779b1u) & (r->cap_worker_names - 1);
+	while (r->worker_names[at].name && r->worker_names[at].name != name)
+		at = (at + 1) & (r->cap_worker_names - 1);
+	return &r->worker_names[at];
+}
+
+static bool worker_names_grow(struct resolve *r)
+{
+	uint32_t cap = r->cap_worker_names;
+	struct worker_name *old = r->worker_names, *more = calloc(cap ? (size_t)cap * 2 : 64, sizeof(*more));
+	if (!more)
+		return false;
+	r->worker_names = more;
+	r->cap_worker_names = cap ? cap * 2 : 64;
+	for (uint32_t i = 0; i < cap; i++)
+		if (old[i].name)
+			*worker_name_at(r, old[i].name) = old[i];
+	free(old);
+	return true;
+}
+
+struct worker_name *worker_name(struct resolve *r, uint32_t name, bool make)
+{
+	struct worker_name *at = r->cap_worker_names ? worker_name_at(r, name) : NULL;
+	if (at && at->name)
+		return at;
+	if (!make)
+		return NULL;
+	/* names that stand for a worker are at most as many as workers and sources */
+	if ((uint64_t)r->n_worker_names * 2 >= r->cap_worker_names && !worker_names_grow(r))
+		return NULL;
+	at = worker_name_at(r, name);
+	at->name = name;
+	r->n_worker_names++;
+	return at;
+}
+
 static int worker_add(struct resolve *r, struct text name, uint32_t *ret, struct err *err)
 {
 	uint32_t id;
 	int res = names_id(&r->names, name, &id, err);
 	if (res)
 		return res;
-	struct name *e = name_at(&r->names, id);
+	struct worker_name *e = worker_name(r, id, true);
+	if (!e)
+		return err_nomem(err);
 	if (!e->worker) {
 		struct worker *w = shelf_add(&r->workers);
 		if (!w)
@@ -164,11 +224,11 @@ static struct text path_stem(struct text path)
 }
 
 /* Records may call a worker by the name that its log calls an alias: the name that records use wins. */
-static struct text worker_alias(const struct resolve *r, struct text base)
+static struct text worker_alias(struct resolve *r, struct text base)
 {
 	uint32_t id = names_find(&r->names, base);
-	uint32_t other = id ? name_at(&r->names, id)->alias : 0;
-	return other ? names_text(&r->names, other) : base;
+	const struct worker_name *e = id ? worker_name(r, id, false) : NULL;
+	return e && e->alias ? names_text(&r->names, e->alias) : base;
 }
 
 static int worker_full(struct resolve *r, uint32_t source, struct text t, uint32_t *ret, struct err *err)
@@ -213,18 +273,20 @@ int worker_of_row(struct resolve *r, uint32_t source, const struct event_batch *
 	return res;
 }
 
-static bool in_records(const struct resolve *r, struct text name)
+/* The worker that bears this name, NULL: none. */
+static const struct worker *in_records(struct resolve *r, struct text name)
 {
 	uint32_t id = names_find(&r->names, name);
-	return id && name_at(&r->names, id)->worker;
+	const struct worker_name *e = id ? worker_name(r, id, false) : NULL;
+	return e && e->worker ? worker_at(r, e->worker - 1) : NULL;
 }
 
 /* Does somebody use the alias as a name (a page log's record, another source), and is it clear whose it is? Where one
  * file's stem turns out to be its worker's name, the others' are taken for names as well: one fleet, one way of naming.
  */
-static bool alias_counts(const struct resolve *r, const struct source_info *s, bool stems_are_names)
+static bool alias_counts(struct resolve *r, const struct source_info *s, bool stems_are_names)
 {
-	bool used = in_records(r, s->alias);
+	bool used = in_records(r, s->alias) != NULL;
 	for (uint32_t i = 0; i < r->n_sources; i++) {
 		const struct source_info *o = &r->sources[i];
 		if (text_eq(o->worker, s->alias))
@@ -246,21 +308,21 @@ int workers_map(struct resolve *r, struct err *err)
 	/* page_scan() has registered the names that page logs use */
 	bool stems_are_names = false;
 	for (uint32_t i = 0; i < r->n_sources; i++)
-		stems_are_names |= r->sources[i].alias.len && in_records(r, r->sources[i].alias);
+		stems_are_names |= r->sources[i].alias.len && in_records(r, r->sources[i].alias) != NULL;
 	for (uint32_t i = 0; i < r->n_sources; i++) {
 		struct source_info *s = &r->sources[i];
-		uint32_t own = names_find(&r->names, s->worker);
-		if (!s->worker.len || !s->alias.len || text_eq(s->worker, s->alias) ||
-		    (own && name_at(&r->names, own)->worker &&
-		     worker_at(r, name_at(&r->names, own)->worker - 1)->page_log) ||
+		const struct worker *own = in_records(r, s->worker);
+		uint32_t id = 0;
+		if (!s->worker.len || !s->alias.len || text_eq(s->worker, s->alias) || (own && own->page_log) ||
 		    !alias_counts(r, s, stems_are_names))
 			continue;
 		int res = worker_get(r, s->alias, &s->worker_at, err);
 		if (!res)
-			res = names_id(&r->names, s->worker, &own, err);
-		if (res)
-			return res;
-		name_at(&r->names, own)->alias = worker_at(r, s->worker_at)->name;
+			res = names_id(&r->names, s->worker, &id, err);
+		struct worker_name *e = res ? NULL : worker_name(r, id, true);
+		if (!e)
+			return res ? res : err_nomem(err);
+		e->alias = worker_at(r, s->worker_at)->name;
 	}
 	for (uint32_t i = 0; i < r->n_sources; i++) {
 		struct source_info *s = &r->sources[i];

@@ -47,23 +47,6 @@ static int span_extend(struct resolve *r, uint32_t worker, int64_t seq, int64_t 
 	return 0;
 }
 
-static int memo_id(struct resolve *r, struct text t, uint32_t *ret, struct err *err)
-{
-	size_t at = ((uintptr_t)t.ptr >> 2 ^ (uintptr_t)t.ptr >> 14) % MEMO_SLOTS;
-	*ret = 0;
-	if (!t.len)
-		return 0;
-	if (r->memo->slots[at].ptr == t.ptr && r->memo->slots[at].len == t.len) {
-		*ret = r->memo->slots[at].id;
-		return 0;
-	}
-	int res = names_id(&r->names, t, ret, err);
-	r->memo->slots[at].ptr = t.ptr;
-	r->memo->slots[at].len = (uint32_t)t.len;
-	r->memo->slots[at].id = *ret;
-	return res;
-}
-
 struct page_op {
 	bool boot, alloc, share, recv, send, freed, read;
 };
@@ -90,7 +73,7 @@ static struct exec *exec_find(struct resolve *r, uint32_t worker, uint32_t rid, 
 	bool takes = op.alloc || op.share;
 	struct exec *near = NULL;
 	unsigned steps = 0;
-	for (uint32_t i = name_at(&r->names, rid)->rid_execs; i && steps++ < CHAIN_MAX;) {
+	for (uint32_t i = name_at(&r->names, rid)->chain; i && steps++ < CHAIN_MAX;) {
 		struct exec *c = shelf_at(&r->execs, i - 1);
 		i = c->next;
 		if (c->worker != worker || (room && c->room && c->room != room))
@@ -121,8 +104,8 @@ static int exec_touch(struct resolve *r, uint32_t worker, uint32_t rid, struct t
 		if (!x)
 			return err_nomem(err);
 		*x = (struct exec){
-		    .worker = worker, .rid = rid, .next = e->rid_execs, .first = UNKNOWN, .last = UNKNOWN, .ref = ref};
-		e->rid_execs = r->execs.n;
+		    .worker = worker, .rid = rid, .next = e->chain, .first = UNKNOWN, .last = UNKNOWN, .ref = ref};
+		e->chain = r->execs.n;
 	}
 	if (room_id && !x->room)
 		x->room = room_id;
@@ -178,8 +161,6 @@ static int page_row(struct resolve *r, uint32_t source, const struct event_batch
 	int res = worker_of_row(r, source, b, row, &worker, err);
 	if (res)
 		return res;
-	if (!row) /* the addresses of the batch before mean nothing now */
-		memset(r->memo, 0, sizeof(*r->memo));
 	struct page_op op = page_op(row_text(b, row, PAGE_OP));
 	struct text pool = row_text(b, row, PAGE_POOL);
 	struct worker *w = worker_at(r, worker);
@@ -223,10 +204,8 @@ int page_scan(struct resolve *r, struct err *err)
 {
 	uint32_t mask = 1u << PAGE_OP | 1u << PAGE_SEQ | 1u << PAGE_POOL | 1u << PAGE_RID | 1u << PAGE_ROOM |
 			1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES;
-	r->memo = calloc(1, sizeof(*r->memo));
-	int res = r->memo ? load_each(r, EVENT_PAGE, mask, page_row, err) : err_nomem(err);
-	free(r->memo);
-	r->memo = NULL;
+	int res = load_each(r, EVENT_PAGE, mask, page_row, err);
+	names_unchain(&r->names);
 	return res;
 }
 
@@ -320,10 +299,11 @@ int page_join(struct resolve *r, struct err *err)
 {
 	uint32_t alone = 0;
 	int res = 0;
-	for (uint32_t i = 0; i < r->execs.n; i++) {
+	for (uint32_t i = 0; i < r->execs.n && !res; i++) {
 		struct exec *x = shelf_at(&r->execs, i);
 		x->known = exec_known(r, x);
 		alone += !x->known;
+		res = resolve_tick(r, err);
 	}
 	if (alone > PAGE_REQUESTS_MAX)
 		r->unlisted = alone;
@@ -331,6 +311,8 @@ int page_join(struct resolve *r, struct err *err)
 		const struct exec *x = shelf_at(&r->execs, i);
 		if (x->known || !r->unlisted)
 			res = exec_join(r, x, err);
+		if (!res)
+			res = resolve_tick(r, err);
 	}
 	return res;
 }

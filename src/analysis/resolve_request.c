@@ -7,7 +7,6 @@
 #include "resolve.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static uint32_t root_of(const struct resolve *r, uint32_t node)
 {
@@ -41,9 +40,9 @@ static int life_cmp(const void *a, const void *b, void *ctx)
 static int group(struct resolve *r, struct err *err)
 {
 	uint32_t nodes = r->legs.n + r->lives.n;
-	uint32_t *of = calloc((size_t)nodes + 1, sizeof(*of)); /* by root: request + 1 */
-	r->leg_order = malloc(((size_t)r->legs.n + 1) * sizeof(*r->leg_order));
-	r->life_order = malloc(((size_t)r->lives.n + 1) * sizeof(*r->life_order));
+	uint32_t *of = scratch_alloc(&r->scratch, (size_t)nodes + 1, sizeof(*of)); /* by root: request + 1 */
+	r->leg_order = scratch_alloc(&r->scratch, (size_t)r->legs.n + 1, sizeof(*r->leg_order));
+	r->life_order = scratch_alloc(&r->scratch, (size_t)r->lives.n + 1, sizeof(*r->life_order));
 	int res = of && r->leg_order && r->life_order ? 0 : err_nomem(err);
 	for (uint32_t i = 0; i < nodes && !res; i++) {
 		uint32_t root = root_of(r, i);
@@ -59,6 +58,7 @@ static int group(struct resolve *r, struct err *err)
 		}
 		struct request *q = shelf_at(&r->requests, of[root] - 1);
 		i < r->legs.n ? q->n_legs++ : q->n_lives++;
+		res = resolve_tick(r, err);
 	}
 	uint32_t legs = 0, lives = 0;
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
@@ -68,6 +68,7 @@ static int group(struct resolve *r, struct err *err)
 		legs += q->n_legs;
 		lives += q->n_lives;
 		q->n_legs = q->n_lives = 0;
+		res = resolve_tick(r, err);
 	}
 	for (uint32_t i = 0; i < nodes && !res; i++) {
 		struct request *q = shelf_at(&r->requests, of[root_of(r, i)] - 1);
@@ -75,8 +76,8 @@ static int group(struct resolve *r, struct err *err)
 			r->leg_order[q->legs_from + q->n_legs++] = i;
 		else
 			r->life_order[q->lives_from + q->n_lives++] = i - r->legs.n;
+		res = resolve_tick(r, err);
 	}
-	free(of);
 	return res;
 }
 
@@ -132,8 +133,11 @@ static int describe(struct resolve *r, struct request *q, struct err *err)
 {
 	unsigned rank = 0;
 	bool batch = false;
-	qsort_r(r->leg_order + q->legs_from, q->n_legs, sizeof(*r->leg_order), leg_cmp, r);
-	qsort_r(r->life_order + q->lives_from, q->n_lives, sizeof(*r->life_order), life_cmp, r);
+	int res = order_sort(r, r->leg_order + q->legs_from, q->n_legs, leg_cmp, err);
+	if (!res)
+		res = order_sort(r, r->life_order + q->lives_from, q->n_lives, life_cmp, err);
+	if (res)
+		return res;
 	uint32_t errors = 0, retries = 0;
 	for (uint32_t i = 0; i < q->n_lives; i++) {
 		const struct life *l = life_at(r, r->life_order[q->lives_from + i]);
@@ -188,15 +192,15 @@ static int request_cmp(const void *a, const void *b, void *ctx)
 static int unique_name(struct resolve *r, struct request *q, struct err *err)
 {
 	uint32_t base = q->name, id = base;
-	while (name_at(&r->names, id)->uses) {
+	while (name_at(&r->names, id)->chain) {
 		char line[NAME_MAX_BYTES + 32];
 		struct text t = text_sub(names_text(&r->names, base), 0, NAME_MAX_BYTES);
-		int n = snprintf(line, sizeof(line), "%.*s#%u", TEXT_ARG(t), ++name_at(&r->names, base)->uses);
+		int n = snprintf(line, sizeof(line), "%.*s#%u", TEXT_ARG(t), ++name_at(&r->names, base)->chain);
 		int res = names_id(&r->names, (struct text){line, MIN((size_t)MAX(n, 0), sizeof(line) - 1)}, &id, err);
 		if (res)
 			return res;
 	}
-	name_at(&r->names, id)->uses++;
+	name_at(&r->names, id)->chain++;
 	q->name = id;
 	return 0;
 }
@@ -206,20 +210,25 @@ int join_all(struct resolve *r, struct err *err)
 	int res = join_nodes(r, err);
 	if (!res)
 		res = group(r, err);
-	for (uint32_t i = 0; i < r->requests.n && !res; i++)
+	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		res = describe(r, shelf_at(&r->requests, i), err);
-	r->request_order = malloc(((size_t)r->requests.n + 1) * sizeof(*r->request_order));
+		if (!res)
+			res = resolve_tick(r, err);
+	}
+	r->request_order = scratch_alloc(&r->scratch, (size_t)r->requests.n + 1, sizeof(*r->request_order));
 	if (!res && !r->request_order)
 		res = err_nomem(err);
 	if (res)
 		return res;
 	for (uint32_t i = 0; i < r->requests.n; i++)
 		r->request_order[i] = i;
-	qsort_r(r->request_order, r->requests.n, sizeof(*r->request_order), request_cmp, r);
+	res = order_sort(r, r->request_order, r->requests.n, request_cmp, err);
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		struct request *q = shelf_at(&r->requests, r->request_order[i]);
 		q->id = (int64_t)i + 1;
 		res = unique_name(r, q, err);
+		if (!res)
+			res = resolve_tick(r, err);
 	}
 	return res;
 }

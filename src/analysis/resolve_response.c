@@ -431,6 +431,8 @@ int response_write(struct resolve *r, struct err *err)
 		if (!res && (p.gateway || p.answer))
 			res = response_row(r, s, q, &p, ++id, &tmp, err);
 		r->refs.n = mark;
+		if (!res)
+			res = resolve_tick(r, err);
 	}
 	return res;
 }

@@ -19,31 +19,47 @@ static int tenant_cmp(const void *a, const void *b, void *ctx)
 	return text_cmp(names_text(&r->names, *(const uint32_t *)a), names_text(&r->names, *(const uint32_t *)b));
 }
 
-/* Numbers tenants by name; ids[] by name id. */
-static int tenants_write(struct resolve *r, int64_t *ids, struct err *err)
+static uint32_t *tenant_id(struct resolve *r, uint32_t name)
 {
-	uint32_t n = 0, *list = malloc(((size_t)r->names.entries.n + 1) * sizeof(*list));
+	return &name_at(&r->names, name)->room_legs; /* not used any more */
+}
+
+/* Numbers tenants by name. */
+static int tenants_write(struct resolve *r, struct err *err)
+{
+	uint32_t n = 0, *list = NULL;
 	CLEANUP(sql_endp)
-	struct sql *s = list ? statement(r, "INSERT INTO tenant(tenant, name) VALUES(?, ?)", err) : NULL;
-	int res = list ? (s ? 0 : ERR_STORE) : err_nomem(err);
+	struct sql *s = statement(r, "INSERT INTO tenant(tenant, name) VALUES(?, ?)", err);
+	int res = s ? 0 : ERR_STORE;
+	for (uint32_t i = 0; i < r->lives.n && !res; i++) {
+		*tenant_id(r, life_at(r, i)->tenant) = 0;
+		res = resolve_tick(r, err);
+	}
 	for (uint32_t i = 0; i < r->lives.n && !res; i++) {
 		uint32_t t = life_at(r, i)->tenant;
-		if (t && !ids[t]) {
-			ids[t] = 1;
-			list[n++] = t;
-		}
+		if (t && !*tenant_id(r, t))
+			*tenant_id(r, t) = ++n;
+		res = resolve_tick(r, err);
+	}
+	list = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*list));
+	if (!res && !list)
+		res = err_nomem(err);
+	for (uint32_t i = 0; i < r->lives.n && !res; i++) {
+		uint32_t t = life_at(r, i)->tenant;
+		if (t)
+			list[*tenant_id(r, t) - 1] = t;
+		res = resolve_tick(r, err);
 	}
 	if (!res)
-		qsort_r(list, n, sizeof(*list), tenant_cmp, r);
+		res = order_sort(r, list, n, tenant_cmp, err);
 	for (uint32_t i = 0; i < n && !res; i++) {
-		ids[list[i]] = (int64_t)i + 1;
+		*tenant_id(r, list[i]) = i + 1;
 		res = sql_int(s, 1, (int64_t)i + 1, err);
 		if (!res)
 			res = sql_text(s, 2, names_text(&r->names, list[i]), err);
 		if (!res)
 			res = sql_run(s, err);
 	}
-	free(list);
 	return res;
 }
 
@@ -65,8 +81,7 @@ static int conflict_text(uint32_t bits, struct buf *out, struct err *err)
 	return res;
 }
 
-static int write_request(struct resolve *r, struct sql *s, const struct request *q, const int64_t *tenants,
-			 struct buf *tmp, struct err *err)
+static int write_request(struct resolve *r, struct sql *s, const struct request *q, struct buf *tmp, struct err *err)
 {
 	int res = conflict_text(q->conflict, tmp, err);
 	if (!res)
@@ -74,7 +89,7 @@ static int write_request(struct resolve *r, struct sql *s, const struct request 
 	if (!res)
 		res = sql_text(s, 2, names_text(&r->names, q->name), err);
 	if (!res)
-		res = sql_int(s, 3, q->tenant ? tenants[q->tenant] : UNKNOWN, err);
+		res = sql_int(s, 3, q->tenant ? *tenant_id(r, q->tenant) : UNKNOWN, err);
 	if (!res)
 		res = sql_text(s, 4, names_text(&r->names, q->model), err);
 	if (!res)
@@ -222,17 +237,13 @@ static int by_attempt(const void *a, const void *b, void *ctx)
 {
 	const struct resolve *r = ctx;
 	uint32_t x = leg_at(r, *(const uint32_t *)a)->attempt, y = leg_at(r, *(const uint32_t *)b)->attempt;
-	if (x != y)
-		return x < y ? -1 : 1;
-	/* both pointers are into one array that was in order of time: keep it */
-	return a < b ? -1 : a > b;
+	return x < y ? -1 : x > y; /* of one attempt the order of time stays */
 }
 
 static int write_legs(struct resolve *r, struct sql *s, struct request *q, int64_t *id, struct buf *tmp,
 		      struct err *err)
 {
-	int res = 0;
-	qsort_r(r->leg_order + q->legs_from, q->n_legs, sizeof(*r->leg_order), by_attempt, r);
+	int res = order_sort(r, r->leg_order + q->legs_from, q->n_legs, by_attempt, err);
 	for (uint32_t i = 0; i < q->n_legs && !res; i++) {
 		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
 		res = bind_leg(r, s, q, l, ++*id, err);
@@ -253,7 +264,7 @@ static int write_legs(struct resolve *r, struct sql *s, struct request *q, int64
 	ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 \
 		    "," ALIAS_ROWS4
 
-static int write_all(struct resolve *r, const int64_t *tenants, struct err *err)
+static int write_all(struct resolve *r, struct err *err)
 {
 	CLEANUP(buf_done) struct buf tmp = BUF_INIT(64 * KIB);
 	CLEANUP(sql_endp)
@@ -285,11 +296,13 @@ static int write_all(struct resolve *r, const int64_t *tenants, struct err *err)
 	int res = 0;
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		struct request *q = shelf_at(&r->requests, r->request_order[i]);
-		res = write_request(r, requests, q, tenants, &tmp, err);
+		res = write_request(r, requests, q, &tmp, err);
 		if (!res)
 			res = write_aliases(r, w, q, err);
 		if (!res)
 			res = write_legs(r, legs, q, &leg, &tmp, err);
+		if (!res)
+			res = resolve_tick(r, err);
 	}
 	if (!res)
 		res = flush_aliases(r, w, err);
@@ -299,12 +312,6 @@ static int write_all(struct resolve *r, const int64_t *tenants, struct err *err)
 
 int request_write(struct resolve *r, struct err *err)
 {
-	int64_t *tenants = calloc((size_t)r->names.entries.n + 1, sizeof(*tenants));
-	if (!tenants)
-		return err_nomem(err);
-	int res = tenants_write(r, tenants, err);
-	if (!res)
-		res = write_all(r, tenants, err);
-	free(tenants);
-	return res;
+	int res = tenants_write(r, err);
+	return res ? res : write_all(r, err);
 }

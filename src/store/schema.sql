@@ -113,7 +113,7 @@ CREATE TABLE tenant(
 
 CREATE TABLE request(
   request  INTEGER PRIMARY KEY,
-  name     TEXT NOT NULL UNIQUE,   -- gateway id, else decode rid, else any rid; made unique with #2, #3 …
+  name     TEXT NOT NULL,          -- gateway id, else decode rid, else any rid; made unique with #2, #3 …
   tenant   INTEGER REFERENCES tenant,
   model    TEXT,
   first_ns INTEGER, last_ns INTEGER,
