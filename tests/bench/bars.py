@@ -234,7 +234,8 @@ def size(b):
         held = [c.execute(f"SELECT coalesce(sum(length(data)), 0) FROM {t}").fetchone()[0] for t in ("event_chunk", "evidence_chunk")]
         c.close()
         whole = os.path.getsize(case)
-        row.value(sum(held) / packed, mb(sum(held)), mb(packed)).say(f"events {mb(held[0])}, evidence {mb(held[1])}; raw {mb(b.sets[name]['bytes'])}")
+        row.value(sum(held) / packed, mb(sum(held)), mb(packed))
+        row.say(f"events {mb(held[0])}, evidence {mb(held[1])}; raw {mb(b.sets[name]['bytes'])}")
         rows.append(Row("whole case file against `zstd -3`", title, MOST).value(whole / packed, mb(whole), mb(packed)).say(beside(case)))
     return rows
 

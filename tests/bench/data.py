@@ -19,7 +19,8 @@ REQUESTS_MAX = 400000  # of one simulation: half a gigabyte of page log
 
 
 def simulate(pagetrail, folder, scenario, requests, seed=1):
-    subprocess.run([pagetrail, "simulate", folder, "--scenario", scenario, "--seed", str(seed), "--requests", str(min(max(requests, 1), REQUESTS_MAX))],
+    requests = min(max(requests, 1), REQUESTS_MAX)
+    subprocess.run([pagetrail, "simulate", folder, "--scenario", scenario, "--seed", str(seed), "--requests", str(requests)],
                    check=True, stdout=subprocess.DEVNULL)
     return os.path.join(folder, "logs")
 

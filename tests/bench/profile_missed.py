@@ -18,7 +18,8 @@ def profile(meter, folder, command):
                            stderr=subprocess.PIPE, text=True)
     if not os.path.exists(data):
         return ["perf cannot record here: " + (p.stderr.strip().split("\n") or [""])[0][:100]]
-    said = subprocess.run(["perf", "report", "-i", data, "--stdio", "-q", "--no-children", "-F", "overhead,dso,symbol", "--max-stack", "0"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    said = subprocess.run(["perf", "report", "-i", data, "--stdio", "-q", "--no-children", "-F", "overhead,dso,symbol", "--max-stack", "0"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
     os.remove(data)
     share, whole = {}, {}
     for line in said.stdout.split("\n"):
@@ -33,7 +34,8 @@ def profile(meter, folder, command):
         whole[where] = whole.get(where, 0) + float(m[1])
         share[where, symbol] = share.get((where, symbol), 0) + float(m[1])
     order = sorted(((v, k) for k, v in share.items() if v >= LEAST_PERCENT), reverse=True)
-    objects = ", ".join(f"{where} {v:.0f} %" for v, where in sorted(((v, k) for k, v in whole.items() if v >= 1), reverse=True)[:6])
+    largest = sorted(((v, k) for k, v in whole.items() if v >= 1), reverse=True)[:6]
+    objects = ", ".join(f"{where} {v:.0f} %" for v, where in largest)
     return ["in all: " + objects] * bool(objects) + [f"{v:5.1f} %  {where:18} {symbol[:70]}" for v, (where, symbol) in order[:SHOWN]] or ["perf saw nothing"]
 
 

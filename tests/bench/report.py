@@ -42,7 +42,10 @@ def machine(args, where, cpus, duckdb):
             ("data", f"in {'memory (tmpfs)' if kind == 'tmpfs' else 'a folder on disk'}, read before: warm"),
             ("Pagetrail", f"{baselines.first_line([args.pagetrail, '--version'])}, {build_type(args.pagetrail)}")]
     rows += baselines.versions()
-    rows.append(("DuckDB", f"{duckdb.version} (Node package)" if duckdb and duckdb.version else f"not to be had here: {duckdb.reason}" if duckdb else "not asked"))
+    duck = "not asked"
+    if duckdb:
+        duck = f"{duckdb.version} (Node package)" if duckdb.version else f"not to be had here: {duckdb.reason}"
+    rows.append(("DuckDB", duck))
     return rows
 
 
