@@ -19,11 +19,27 @@ struct event_chunk { /* encoded, ready to write */
 	struct buf data;
 };
 
-int column_encode(const struct event_batch *b, struct event_chunk *ret, struct err *err) MUST_CHECK;
-void column_done(struct event_chunk *e);
-/* Decodes the columns of `mask` (bit per column; the common columns always). ERR_DAMAGED on anything odd. */
-int column_decode(enum event_kind kind, struct text data, uint32_t mask, struct event_batch **ret,
+/* A part of the source that holds records of a batch. */
+struct column_bytes {
+	struct text bytes;
+	uint64_t off;
+};
+/* from: values that stand in these bytes are stored as places there; NULL: as values. */
+int column_encode(const struct event_batch *b, const struct column_bytes *from, struct event_chunk *ret,
 		  struct err *err) MUST_CHECK;
+void column_done(struct event_chunk *e);
+/* Gives bytes of the chunk's source: exactly len of them, or an error. */
+struct column_reader {
+	int (*read)(void *ctx, uint64_t off, size_t len, char *dest, struct err *err);
+	void *ctx;
+};
+/* Decodes the columns of `mask` (bit per column; the common columns always). ERR_DAMAGED on anything odd. from: may be NULL
+ * for chunks that hold all values themselves. */
+int column_decode(enum event_kind kind, struct text data, uint32_t mask, const struct column_reader *from,
+		  struct event_batch **ret, struct err *err) MUST_CHECK;
+/* The same for a chunk of a case: its records come from the evidence. */
+int column_decode_stored(struct case_file *c, int64_t source, enum event_kind kind, struct text data, uint32_t mask,
+			 struct event_batch **ret, struct err *err) MUST_CHECK;
 /* May a row of this text column hold exactly `needle`? 0 no, 1 perhaps; an empty needle asks whether the column (of any
  * type) has any value at all. Much cheaper than decoding; the caller has checked the hash. */
 int column_holds(enum event_kind kind, struct text data, unsigned column, struct text needle,

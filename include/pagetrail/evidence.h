@@ -25,6 +25,9 @@ int evidence_append(struct case_file *c, int64_t source, const struct evidence_c
  * hash. */
 int evidence_read(struct case_file *c, int64_t source, uint64_t off, uint64_t len, struct buf *out,
 		  struct err *err) MUST_CHECK;
+/* The same to dest, exactly len bytes. */
+int evidence_copy(struct case_file *c, int64_t source, uint64_t off, size_t len, char *dest,
+		  struct err *err) MUST_CHECK;
 /* All bytes of a source in order, chunk by chunk. write() returns 0 or ERR_*. */
 int evidence_each(struct case_file *c, int64_t source, int (*write)(void *ctx, struct text bytes, uint64_t off),
 		  void *ctx, struct err *err) MUST_CHECK;

@@ -30,6 +30,8 @@ struct batch_task {
 	struct session *s;
 	int64_t source;
 	struct event_batch *batch; /* NULL once encoded */
+	struct block *block;       /* holds `bytes` */
+	struct column_bytes bytes; /* what was fed last: one chunk of evidence, most records of the batch */
 	struct event_chunk chunk;
 };
 
@@ -38,7 +40,8 @@ struct pipeline {
 	int64_t source; /* 0: nothing is stored */
 	struct arena *arena;
 	struct event_batch *batches[EVENT_KINDS];
-	uint64_t size_hint;
+	struct block *block; /* the one fed last */
+	struct column_bytes bytes;
 	struct text boot;   /* host:port */
 	struct text record; /* the worker that events name */
 	bool several;       /* they name more than one, or leave it open */
@@ -92,9 +95,11 @@ static int submit_block(struct pipeline *p, struct block *b, struct err *err)
 static int batch_run(struct task *t, struct err *err)
 {
 	struct batch_task *b = (struct batch_task *)t;
-	int rc = column_encode(b->batch, &b->chunk, err);
+	int rc = column_encode(b->batch, &b->bytes, &b->chunk, err);
 	event_batch_free(b->batch);
 	b->batch = NULL;
+	block_put(b->block);
+	b->block = NULL;
 	return rc;
 }
 
@@ -102,6 +107,7 @@ static void batch_drop(struct task *t)
 {
 	struct batch_task *b = (struct batch_task *)t;
 	event_batch_free(b->batch);
+	block_put(b->block);
 	column_done(&b->chunk);
 	free(b);
 }
@@ -126,8 +132,20 @@ static int submit_batch(struct pipeline *p, enum event_kind kind, struct err *er
 	b->s = p->s;
 	b->source = p->source;
 	b->batch = batch;
+	b->block = p->block;
+	b->bytes = p->bytes;
+	if (b->block)
+		block_keep(b->block);
 	p->batches[kind] = NULL;
 	return pool_submit(p->s->pool, &b->task, err);
+}
+
+static int submit_batches(struct pipeline *p, struct err *err)
+{
+	int rc = 0;
+	for (int k = 0; k < EVENT_KINDS && rc == 0; k++)
+		rc = submit_batch(p, (enum event_kind)k, err);
+	return rc;
 }
 
 /* Remembers what the event says of whose log this is. */
@@ -195,6 +213,7 @@ static void pipeline_done(struct pipeline *p)
 {
 	for (int k = 0; k < EVENT_KINDS; k++)
 		event_batch_free(p->batches[k]);
+	block_put(p->block);
 	sql_end(p->reject);
 }
 
@@ -277,30 +296,32 @@ static int choose_format(struct session *s, const struct naming *n, const struct
 
 /* --- one source --- */
 
+/* The block becomes the pipeline's; the events of its records go out with it. */
 static int feed(struct pipeline *p, struct records *rec, struct block *b, struct err *err)
 {
 	struct session *s = p->s;
+	struct block *before = p->block; /* its tail may be part of the first record */
+	uint64_t records = rec->account.records;
 	int rc = p->source ? submit_block(p, b, err) : 0;
-	uint64_t before = rec->account.records;
+	p->block = b;
+	p->bytes = (struct column_bytes){{b->data, b->len}, b->off};
 	if (rc == 0)
 		rc = records_feed(rec, b->data, b->len, BLOCK_HEADROOM, err);
-	if (rc < 0)
-		return rc;
+	if (rc == 0)
+		rc = submit_batches(p, err);
+	block_put(before);
 	s->bytes += b->len;
-	s->records += rec->account.records - before;
-	return 0;
+	s->records += rec->account.records - records;
+	return rc;
 }
 
 static int read_blocks(struct pipeline *p, struct blocks *blocks, struct block *b, struct records *rec,
 		       const struct stored_member *m, struct err *err)
 {
 	struct session *s = p->s;
-	struct block *held = NULL; /* its tail may be part of the next record */
 	int rc = 0;
 	while (b && rc == 0) {
 		rc = feed(p, rec, b, err);
-		block_put(held);
-		held = b;
 		b = NULL;
 		if (rc == 0 && s->o->on_progress)
 			s->o->on_progress(s->o->ctx, s->bytes, s->records, m->r.path);
@@ -313,10 +334,7 @@ static int read_blocks(struct pipeline *p, struct blocks *blocks, struct block *
 	block_put(b);
 	if (rc == 0)
 		rc = records_end(rec, err);
-	block_put(held);
-	for (int k = 0; k < EVENT_KINDS && rc == 0; k++)
-		rc = submit_batch(p, (enum event_kind)k, err);
-	return rc;
+	return rc < 0 ? rc : submit_batches(p, err);
 }
 
 static int run_source(struct pipeline *p, struct blocks *blocks, struct block *first, const struct naming *n,

@@ -53,7 +53,7 @@ enum line_stream {
 };
 
 /* Columns of integers. */
-enum { NUMBERS_CONST, NUMBERS_PLAIN, NUMBERS_DELTA, NUMBERS_TABLE, NUMBERS_MODES, NUMBERS_FORMS = 0x80 };
+enum { NUMBERS_CONST, NUMBERS_PLAIN, NUMBERS_DELTA, NUMBERS_TABLE, NUMBERS_RUNS, NUMBERS_MODES, NUMBERS_FORMS = 0x80 };
 
 struct line_token {
 	const char *ptr;

@@ -15,7 +15,7 @@
 #include "pack.h"
 #include "pagetrail/arena.h"
 
-enum { LEVEL = 1, WORTH_BYTES = 64, TABLE_WORTH = 6, COLUMN_SLOTS = 2 * LINE_COLUMNS_MAX, GUESSES = 3 };
+enum { LEVEL = 3, WORTH_BYTES = 64, TABLE_WORTH = 6, COLUMN_SLOTS = 2 * LINE_COLUMNS_MAX, GUESSES = 3 };
 
 struct column {
 	enum line_kind kind;
@@ -24,6 +24,9 @@ struct column {
 	struct buf codes;
 	uint64_t *value; /* of numbers and times */
 	uint8_t *form;
+	uint64_t *expect; /* of the first numbers in brackets: where the run before ended */
+	uint64_t run_end;
+	bool runs;
 	uint32_t n, cap;
 };
 
@@ -77,10 +80,15 @@ static int column_put(struct column *c, uint64_t v, uint8_t form, struct err *er
 		uint8_t *forms = realloc(c->form, cap);
 		if (forms)
 			c->form = forms;
-		if (!value || !forms)
+		uint64_t *expect = c->runs ? realloc(c->expect, cap * sizeof(*expect)) : NULL;
+		if (expect)
+			c->expect = expect;
+		if (!value || !forms || (c->runs && !expect))
 			return err_nomem(err);
 		c->cap = cap;
 	}
+	if (c->runs)
+		c->expect[c->n] = c->run_end;
 	c->value[c->n] = v;
 	c->form[c->n++] = form;
 	return 0;
@@ -98,7 +106,8 @@ static unsigned find_column(struct packer *x, enum line_kind kind, uint64_t cont
 	x->column_slot[at] = (uint16_t)(first + 1);
 	for (unsigned i = 0; i < (kind == LINE_LIST ? 3 : 1); i++) {
 		struct column *c = &x->column[x->n_columns++];
-		*c = (struct column){.kind = i ? LINE_NUMBER : kind, .context = context, .last = UINT32_MAX};
+		*c = (struct column){
+		    .kind = i ? LINE_NUMBER : kind, .context = context, .last = UINT32_MAX, .runs = i == 1};
 		c->codes = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
 	}
 	return first;
@@ -197,10 +206,20 @@ static int put_list(struct packer *x, struct column *c, struct text t, struct er
 	}
 	if (!r)
 		r = put(&c->codes, e, err);
-	/* the first number of a bracket, and the others */
-	for (size_t i = 0, k = 0; !r && k < n; i++)
-		if (shape.ptr[i] == '0')
-			r = column_put(shape.ptr[i - 1] == '[' ? c + 1 : c + 2, x->numbers[k++], 0, err);
+	/* the first number of a bracket, and the others: the second is the first one's count, if pages are listed */
+	bool second = false;
+	for (size_t i = 0, k = 0; !r && k < n; i++) {
+		if (shape.ptr[i] != '0')
+			continue;
+		uint64_t v = x->numbers[k++];
+		bool first = shape.ptr[i - 1] == '[';
+		r = column_put(first ? c + 1 : c + 2, v, 0, err);
+		if (first)
+			c[1].run_end = v + 1;
+		else if (second)
+			c[1].run_end += v - 1;
+		second = first;
+	}
 	return r;
 }
 
@@ -357,7 +376,8 @@ static int put_line(struct packer *x, struct text line, struct err *err)
 
 /* --- the frame --- */
 
-/* Entries of a table of numbers in order of first use, and the code of each row; 1 when there are too many. */
+/* Entries of a table of numbers in order of first use, and the code of each row, as dictionaries have them: a number that
+ * goes with an identifier has the same codes. 1 when there are too many. */
 static int make_table(const struct column *c, uint64_t *entry, uint32_t *slot, uint32_t mask, uint32_t max,
 		      struct buf *codes, struct err *err)
 {
@@ -366,10 +386,14 @@ static int make_table(const struct column *c, uint64_t *entry, uint32_t *slot, u
 	for (uint32_t i = 0; !r && i < c->n; i++) {
 		uint64_t v = c->value[i], h = v * UINT64_C(0x9e3779b97f4a7c15);
 		uint32_t at = (uint32_t)(h >> 32) & mask, probes = 0;
+		if (i && v == c->value[i - 1]) {
+			r = put(codes, 1, err);
+			continue;
+		}
 		for (; slot[at] && entry[slot[at] - 1] != v && probes < PROBES_MAX; probes++)
 			at = (at + 1) & mask;
 		if (slot[at] && entry[slot[at] - 1] == v) {
-			r = put(codes, n - (slot[at] - 1), err);
+			r = put(codes, n - (slot[at] - 1) + 1, err);
 			continue;
 		}
 		if (n == max)
@@ -417,46 +441,62 @@ static int pack_forms(const struct column *c, unsigned mode, struct buf *out, st
 	return r ? r : buf_add(out, c->form, same ? 1 : c->n, err);
 }
 
-static int pack_numbers(struct packer *x, struct column *c, struct err *err)
+/* Bytes that the values take in each mode. */
+static void count_numbers(const struct column *c, size_t size[NUMBERS_MODES], uint32_t *ret_changes)
 {
-	size_t plain = 0, delta = 0;
-	uint32_t changes = 0;
 	uint64_t prev = 0;
+	*ret_changes = 0;
 	for (uint32_t i = 0; i < c->n; i++) {
 		uint64_t v = c->value[i];
-		changes += v != prev || !i;
-		plain += varint_size(v);
-		delta += varint_size(zigzag((int64_t)(v - prev)));
+		*ret_changes += v != prev || !i;
+		size[NUMBERS_PLAIN] += varint_size(v);
+		size[NUMBERS_DELTA] += varint_size(zigzag((int64_t)(v - prev)));
+		if (c->runs)
+			size[NUMBERS_RUNS] += varint_size(zigzag((int64_t)(v - c->expect[i])));
 		prev = v;
 	}
-	size_t best = MIN(plain, delta);
-	unsigned mode = changes == 1 ? NUMBERS_CONST : delta < plain ? NUMBERS_DELTA : NUMBERS_PLAIN;
-	int r = 0;
+}
+
+static int pack_values(struct column *c, unsigned mode, size_t size, struct err *err)
+{
+	int r = buf_reserve(&c->codes, size + VARINT_MAX, err);
+	if (r)
+		return r;
+	unsigned char *p = (unsigned char *)c->codes.ptr + c->codes.len;
+	uint64_t prev = 0;
+	for (uint32_t i = 0; i < (mode == NUMBERS_CONST ? 1 : c->n); i++) {
+		uint64_t v = c->value[i], from = mode == NUMBERS_RUNS ? c->expect[i] : prev;
+		p = put_varint(p, mode >= NUMBERS_DELTA ? zigzag((int64_t)(v - from)) : v);
+		prev = v;
+	}
+	c->codes.len = (size_t)((char *)p - c->codes.ptr);
+	return 0;
+}
+
+static int pack_numbers(struct packer *x, struct column *c, struct err *err)
+{
+	size_t size[NUMBERS_MODES] = {0};
+	uint32_t changes;
 	if (!c->n)
 		return 0;
+	count_numbers(c, size, &changes);
+	unsigned mode = size[NUMBERS_DELTA] < size[NUMBERS_PLAIN] ? NUMBERS_DELTA : NUMBERS_PLAIN;
+	if (c->runs && size[NUMBERS_RUNS] <= size[mode])
+		mode = NUMBERS_RUNS;
+	size_t best = size[mode];
+	if (changes == 1)
+		mode = NUMBERS_CONST;
 	/* large ones, as far as they are not the same as the one before: perhaps identifiers that come again */
-	if (mode != NUMBERS_CONST && best > c->n - changes + TABLE_WORTH * (size_t)changes) {
-		r = pack_forms(c, NUMBERS_TABLE, &c->codes, err);
+	if (changes > 1 && best > c->n - changes + TABLE_WORTH * (size_t)changes) {
+		int r = pack_forms(c, NUMBERS_TABLE, &c->codes, err);
 		if (!r)
 			r = pack_table(x, c, best, &c->codes, err);
 		if (r != 1)
 			return r;
 		buf_clear(&c->codes);
 	}
-	r = pack_forms(c, mode, &c->codes, err);
-	if (!r)
-		r = buf_reserve(&c->codes, MIN(plain, delta) + VARINT_MAX, err);
-	if (r)
-		return r;
-	unsigned char *p = (unsigned char *)c->codes.ptr + c->codes.len;
-	prev = 0;
-	for (uint32_t i = 0; i < (mode == NUMBERS_CONST ? 1 : c->n); i++) {
-		uint64_t v = c->value[i];
-		p = put_varint(p, mode == NUMBERS_DELTA ? zigzag((int64_t)(v - prev)) : v);
-		prev = v;
-	}
-	c->codes.len = (size_t)((char *)p - c->codes.ptr);
-	return 0;
+	int r = pack_forms(c, mode, &c->codes, err);
+	return r ? r : pack_values(c, mode, best, err);
 }
 
 static int put_streams(struct packer *x, struct err *err)
@@ -535,6 +575,7 @@ static void packer_close(struct packer *x)
 		buf_done(&x->column[i].codes);
 		free(x->column[i].value);
 		free(x->column[i].form);
+		free(x->column[i].expect);
 	}
 	buf_done(&x->ids);
 	buf_done(&x->frame);

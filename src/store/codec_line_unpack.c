@@ -24,8 +24,8 @@ struct column {
 	uint8_t kind, mode, form;
 	uint32_t last, n_table, seen;
 	struct pack_reader in, forms; /* forms.at NULL: all as `form` */
-	uint64_t value;
-	const unsigned char *table; /* 8 bytes each */
+	uint64_t value, run_end;      /* run_end: of the list's numbers before */
+	const unsigned char *table;   /* 8 bytes each */
 };
 
 struct piece { /* a literal part, then a token */
@@ -215,12 +215,21 @@ static inline bool next_number(struct column *c, uint64_t *ret_value, unsigned *
 			return false;
 		c->value += (uint64_t)unzigzag(v);
 		break;
+	case NUMBERS_RUNS:
+		if (!unpack_varint(&c->in, &v))
+			return false;
+		c->value = c->run_end + (uint64_t)unzigzag(v);
+		break;
 	default:
-		if (!unpack_varint(&c->in, &v) || v > c->seen)
+		if (!unpack_varint(&c->in, &v))
 			return false;
-		if (!v && c->seen == c->n_table)
+		if (v == 1) { /* as before */
+			*ret_value = c->value;
+			return c->seen > 0;
+		}
+		if (v ? v - 1 > c->seen : c->seen == c->n_table)
 			return false;
-		uint32_t e = v ? c->seen - (uint32_t)v : c->seen++;
+		uint32_t e = v ? c->seen - (uint32_t)(v - 1) : c->seen++;
 		memcpy(&c->value, c->table + 8 * (size_t)e, 8);
 	}
 	*ret_value = c->value;
@@ -234,14 +243,21 @@ static bool write_list(struct unpacker *x, struct column *c)
 	if (!unpack_varint(&c->in, &e) || e >= x->n_shapes)
 		return false;
 	struct text shape = x->shape[e];
+	bool second = false;
 	for (size_t i = 0; i < shape.len; i++) {
-		bool good;
-		if (shape.ptr[i] == '0' && i > 0)
-			good = next_number(shape.ptr[i - 1] == '[' ? c + 1 : c + 2, &v, &form) && write_number(x, v, 0);
-		else
-			good = write_bytes(x, shape.ptr + i, 1);
-		if (!good)
+		if (shape.ptr[i] != '0' || !i) {
+			if (!write_bytes(x, shape.ptr + i, 1))
+				return false;
+			continue;
+		}
+		bool first = shape.ptr[i - 1] == '[';
+		if (!next_number(first ? c + 1 : c + 2, &v, &form) || !write_number(x, v, 0))
 			return false;
+		if (first)
+			c[1].run_end = v + 1;
+		else if (second)
+			c[1].run_end += v - 1;
+		second = first;
 	}
 	return true;
 }

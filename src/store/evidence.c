@@ -205,6 +205,24 @@ int evidence_load(struct case_file *c, int64_t source, uint64_t off, struct err 
 	return 0;
 }
 
+int evidence_copy(struct case_file *c, int64_t source, uint64_t off, size_t len, char *dest, struct err *err)
+{
+	while (len) {
+		int r = evidence_load(c, source, off, err);
+		if (r == 1)
+			r = err_set(err, ERR_INPUT, "source %" PRId64 " has no bytes at %" PRIu64, source, off);
+		if (r)
+			return r;
+		struct text have = text_from(buf_text(&c->cache), (size_t)(off - c->cache_off));
+		size_t n = MIN(have.len, len);
+		memcpy(dest, have.ptr, n);
+		dest += n;
+		off += n;
+		len -= n;
+	}
+	return 0;
+}
+
 int evidence_read(struct case_file *c, int64_t source, uint64_t off, uint64_t len, struct buf *out, struct err *err)
 {
 	if (len > UINT64_MAX - off)

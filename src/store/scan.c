@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "pagetrail/evidence.h"
 #include "scan.h"
 #include "store.h"
 
@@ -18,6 +19,29 @@ struct event_scan {
 	bool ended;
 	struct event_batch *batch;
 };
+
+/* --- the records of a chunk --- */
+
+struct place {
+	struct case_file *c;
+	int64_t source;
+};
+
+static int read_evidence(void *ctx, uint64_t off, size_t len, char *dest, struct err *err)
+{
+	const struct place *p = ctx;
+	return evidence_copy(p->c, p->source, off, len, dest, err);
+}
+
+int column_decode_stored(struct case_file *c, int64_t source, enum event_kind kind, struct text data, uint32_t mask,
+			 struct event_batch **ret, struct err *err)
+{
+	struct place p = {c, source};
+	struct column_reader from = {read_evidence, &p};
+	return column_decode(kind, data, mask, &from, ret, err);
+}
+
+/* --- a scan --- */
 
 int event_scan_open(struct event_scan **ret, struct case_file *c, enum event_kind kind, uint32_t mask,
 		    const struct event_filter *filter, struct err *err)
@@ -75,7 +99,7 @@ int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_
 	struct text data = sql_get_text(s->sql, 4);
 	r = store_check_sha256(data, sql_get_text(s->sql, 3), err);
 	if (!r)
-		r = column_decode(s->kind, data, s->mask, &s->batch, err);
+		r = column_decode_stored(s->sql->c, sql_get_int(s->sql, 1), s->kind, data, s->mask, &s->batch, err);
 	if (!r && s->batch->n != sql_get_int(s->sql, 2))
 		r = err_set(err, ERR_DAMAGED, "event chunk: number of events");
 	if (r) {

@@ -159,7 +159,7 @@ static UNUSED void flush(void)
 				assert_int_equal(event_batch_add(b, &e, &err), 0);
 			}
 			if (b->n) {
-				assert_int_equal(column_encode(b, &chunk, &err), 0);
+				assert_int_equal(column_encode(b, NULL, &chunk, &err), 0);
 				assert_int_equal(column_append(fixture, src, &chunk, &err), 0);
 				column_done(&chunk);
 			}

@@ -31,7 +31,7 @@ static void write_chunk(int64_t src)
 		build_event(&pending[i], &e, text);
 		assert_int_equal(event_batch_add(b, &e, &err), 0);
 	}
-	assert_int_equal(column_encode(b, &chunk, &err), 0);
+	assert_int_equal(column_encode(b, NULL, &chunk, &err), 0);
 	assert_int_equal(column_append(fixture, src, &chunk, &err), 0);
 	column_done(&chunk);
 	event_batch_free(b);
