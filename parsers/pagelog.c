@@ -344,16 +344,15 @@ static int take(struct parse *p, const struct fields *f)
 
 #include "pagelog_plain.h"
 
-static int record(struct parse *p, struct text record)
+/* By way of a parsed document. */
+static int any_record(struct parse *p, struct text record)
 {
 	struct fields f = {0};
 	struct json_value doc, v;
 	struct json_iter it;
 	struct text key, bare = record;
-	int r = plain_record(p, record);
+	int r;
 
-	if (r)
-		return r;
 	if (record.len == 0 || record.ptr[0] != '{') {
 		if (text_starts(record, "\xef\xbb\xbf"))
 			record = text_from(record, 3);
@@ -374,6 +373,13 @@ static int record(struct parse *p, struct text record)
 	while (json_next(&it, &key, &v))
 		sort_member(&f, key, v);
 	return take(p, &f);
+}
+
+static int record(struct parse *p, struct text record)
+{
+	int r = plain_record(p, record);
+
+	return r ? r : any_record(p, record);
 }
 
 static enum bid bid(struct parse *p, struct text record)

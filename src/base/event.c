@@ -338,7 +338,9 @@ static bool keep_runs(struct event_batch *b, const struct event *e)
 		b->runs = runs;
 		b->runs_cap = cap;
 	}
-	if (e->n_runs)
+	if (e->n_runs == 1) /* mostly */
+		b->runs[held] = e->runs[0];
+	else if (e->n_runs)
 		memcpy(b->runs + held, e->runs, e->n_runs * sizeof(*e->runs));
 	b->run_end[b->n] = held + e->n_runs;
 	return true;

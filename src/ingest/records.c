@@ -181,7 +181,7 @@ static int classify_piece(struct records *r, struct text text, uint64_t text_off
 
 static bool blank(struct text t)
 {
-	return !t.len || !text_trim(t).len;
+	return !t.len || ((unsigned char)t.ptr[0] <= ' ' && !text_trim(t).len);
 }
 
 /* A record that lies in memory with BUF_PADDING behind it; bytes: with what stands before and behind it. */
