@@ -108,6 +108,7 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	if (rc == 1) {
 		snprintf(detail, sizeof(detail), ",\"sources\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64,
 			 run->sources, run->records, run->bytes);
+		case_stop_on(c, &system_stop);
 		rc = case_begin(c, err);
 		if (!rc)
 			rc = resolve_record(c, system_now_ns(), text_of(detail), err);
