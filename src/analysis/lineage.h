@@ -96,6 +96,8 @@ struct sweep; /* one worker */
  * too short. */
 void sweep_part(struct sweep *s, uint32_t actor);
 bool sweep_is_unsure(const struct sweep *s);
+/* Who else read the actor's content since the last call; 0: nobody. What is said of it depends on all that it held. */
+uint32_t sweep_take_reader(struct sweep *s);
 /* Nothing that comes later concerns the actor. */
 bool sweep_is_over(const struct sweep *s);
 /* Before the first operation: pages between two bounds always fare alike, so each stretch is looked at as one page. bounds

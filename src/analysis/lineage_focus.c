@@ -3,7 +3,8 @@
  *
  * One look at each chunk, without decoding it, says which may name the request; only those are decoded, and say which
  * pages it had. Only operations on those pages matter, and only from the records that decide what they hold (go_back()
- * when the part began too late) until nobody's page holds the request's content any more. Parts can be judged alone only where resolving
+ * when the part began too late) until nobody's page holds the request's content any more. Whoever else read that content
+ * is judged by what it held then: its pages matter too, from its first record on (followed()). Parts can be judged alone only where resolving
  * found the page log in order (resolve_page.c); everything else, and everything in doubt, is swept whole. Which way was
  * taken never shows in the result.
  */
@@ -14,12 +15,20 @@
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 
+enum { FOLLOWED_MAX = 32 /* readers of the request's content */ };
 enum { KEPT_EVENTS = 8 * EVENT_BATCH_MAX /* decoded, for the next pass */, SIZES_MAX = 4096, NEEDLES_MAX = 256 };
 
 struct needle {
 	struct text text;
 	int64_t worker; /* 0: any */
 	bool room;
+	bool other; /* not the request: one that read its content */
+};
+
+struct follow {          /* one that read the request's content */
+	int64_t request; /* 0: a rid alone */
+	struct text rid;
+	uint32_t part;
 };
 
 struct chunk {
@@ -59,6 +68,8 @@ struct focus {
 	struct needle needles[NEEDLES_MAX];
 	size_t n_needles;
 	bool too_many; /* needles or boots: not worth it */
+	struct follow followed[FOLLOWED_MAX];
+	size_t n_followed, n_known; /* known: their needles were loaded */
 	struct chunk *chunks;
 	size_t n_chunks, cap_chunks, n_kept; /* kept: events */
 	struct sizes *sizes;
@@ -78,11 +89,11 @@ static void needle_add(struct focus *f, struct needle n)
 		f->needles[f->n_needles++] = n;
 }
 
-static int load_needles(struct focus *f, struct err *err)
+static int load_needles(struct focus *f, int64_t request, struct text rid, bool other, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	if (!f->request) {
-		needle_add(f, (struct needle){.text = f->rid});
+	if (!request) {
+		needle_add(f, (struct needle){.text = rid, .other = other});
 		return 0;
 	}
 	int rc =
@@ -92,10 +103,11 @@ static int load_needles(struct focus *f, struct err *err)
 			"SELECT worker, room, 1 FROM leg WHERE request = ?1 AND room IS NOT NULL",
 			err);
 	if (rc == 0)
-		rc = sql_int(s, 1, f->request, err);
+		rc = sql_int(s, 1, request, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
-		needle_add(f, (struct needle){arena_text(&f->scout.l->arena, sql_get_text(s, 1)), sql_get_int(s, 0),
-					      sql_get_int(s, 2) != 0});
+		if (!other || !sql_get_int(s, 2))
+			needle_add(f, (struct needle){arena_text(&f->scout.l->arena, sql_get_text(s, 1)),
+						      sql_get_int(s, 0), sql_get_int(s, 2) != 0, other});
 	return rc;
 }
 
@@ -109,22 +121,28 @@ static int64_t number(const struct event_batch *b, uint32_t row, unsigned col)
 	return event_known(b, row, col) ? b->ints[col][row] : 0;
 }
 
-/* Whether the row's rid (or its room) is the request's. */
-static bool named(const struct focus *f, const struct event_batch *b, uint32_t row, int64_t worker, bool room)
+/* Whether the row's rid (or its room) is the request's; or, that of one that read its content. */
+static bool names_one(const struct focus *f, const struct event_batch *b, uint32_t row, int64_t worker, bool room,
+		      bool other)
 {
 	struct text t = cell(b, row, room ? PAGE_ROOM : PAGE_RID);
 	for (size_t i = 0; t.len && i < f->n_needles; i++)
-		if (f->needles[i].room == room && (!f->needles[i].worker || f->needles[i].worker == worker) &&
-		    text_eq(f->needles[i].text, t))
+		if (f->needles[i].room == room && f->needles[i].other == other &&
+		    (!f->needles[i].worker || f->needles[i].worker == worker) && text_eq(f->needles[i].text, t))
 			return true;
 	return false;
 }
 
+static bool named(const struct focus *f, const struct event_batch *b, uint32_t row, int64_t worker, bool room)
+{
+	return names_one(f, b, row, worker, room, false);
+}
+
 /* ---- chunks ---- */
-static int chunk_names(const struct focus *f, struct text data, struct err *err)
+static int chunk_names(const struct focus *f, size_t from, struct text data, struct err *err)
 {
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < f->n_needles; i++)
+	for (size_t i = from; rc == 0 && i < f->n_needles; i++)
 		rc = column_holds(EVENT_PAGE, data, f->needles[i].room ? PAGE_ROOM : PAGE_RID, f->needles[i].text, err);
 	return rc;
 }
@@ -252,7 +270,7 @@ static int chunk_add(struct focus *f, int64_t id, uint32_t source, struct text d
 		f->chunks = more;
 		f->cap_chunks = cap;
 	}
-	int hit = chunk_names(f, data, err);
+	int hit = chunk_names(f, 0, data, err);
 	int boots = hit < 0 ? hit : column_holds(EVENT_PAGE, data, PAGE_SIZE, TEXT(""), err);
 	if (boots == 0)
 		boots = column_holds(EVENT_PAGE, data, PAGE_POOL_PAGES, TEXT(""), err);
@@ -301,9 +319,7 @@ static int decoded(struct focus *f, struct chunk *c, uint32_t mask, struct event
 	if (rc < 0)
 		return rc;
 	rc = chunk_check(f->scout.sources[c->source].id, sql_get_text(s, 1), sql_get_text(s, 0), err);
-	return rc == 0 ? column_decode_stored(f->c, f->scout.sources[c->source].id, EVENT_PAGE, sql_get_text(s, 1),
-					      mask, ret, err)
-		       : rc;
+	return rc == 0 ? column_decode(EVENT_PAGE, sql_get_text(s, 1), mask, ret, err) : rc;
 }
 
 static void give_back(struct focus *f, struct chunk *c, struct event_batch *b)
@@ -404,6 +420,23 @@ static int64_t cut_runs(struct focus *f, const struct part *p, const struct page
 	return (int64_t)out;
 }
 
+/* Notes who read the request's content. */
+static int followed(struct focus *f, int64_t request, struct text rid, const struct part *p, struct err *err)
+{
+	uint32_t part = (uint32_t)(p - f->parts);
+	for (size_t i = 0; i < f->n_followed; i++)
+		if (f->followed[i].part == part && f->followed[i].request == request &&
+		    (request || text_eq(f->followed[i].rid, rid)))
+			return 0;
+	if (f->n_followed == FOLLOWED_MAX) {
+		f->too_many = true;
+		return 0;
+	}
+	rid = arena_text(&f->scout.l->arena, rid);
+	f->followed[f->n_followed++] = (struct follow){request, rid, part};
+	return rid.ptr ? 0 : err_nomem(err);
+}
+
 static int feed_row(struct focus *f, struct run *r, const struct part *p, struct source *src,
 		    const struct event_batch *b, uint32_t row, struct err *err)
 {
@@ -430,7 +463,11 @@ static int feed_row(struct focus *f, struct run *r, const struct part *p, struct
 	r->unsure |= rec.rid && actors_ambiguous(r->l->actors, rec.rid);
 	rec.runs = f->runs;
 	rec.n_runs = (uint32_t)n;
-	return run_feed(r, &rec, false, err);
+	rc = run_feed(r, &rec, false, err);
+	uint32_t reader = sweep_take_reader(r->l->workers[worker].sweep);
+	if (rc == 0 && reader)
+		rc = followed(f, actors_get(r->l->actors, reader)->request, cell(b, row, PAGE_RID), p, err);
+	return rc;
 }
 
 static int sizes_cmp(const void *a, const void *b)
@@ -538,6 +575,52 @@ static int sweep_one(struct focus *f, struct run *r, struct part *p, struct err 
 	return rc == 0 && !known ? sizes_behind(f, r, p, i, err) : rc;
 }
 
+/* Adds the pages that those who were found to read the request's content had at the part's worker. */
+static int follow_chunk(struct focus *f, size_t chunk, const struct event_batch *b, struct part *p, struct err *err)
+{
+	struct source *src = &f->scout.sources[f->chunks[chunk].source];
+	int64_t id = f->scout.l->workers[p->worker].id;
+	int rc = 0;
+	for (uint32_t row = 0; rc == 0 && row < b->n; row++) {
+		uint32_t worker, from = row ? b->run_end[row - 1] : 0;
+		rc = run_worker_of(&f->scout, src, b->worker[row], &worker, err);
+		if (rc < 0 || worker != p->worker || !names_one(f, b, row, id, false, true))
+			continue;
+		p->start = MIN(p->start, chunk);
+		rc = part_pages(f, p, b->runs + from, b->run_end[row] - from, err);
+	}
+	return rc;
+}
+
+/* Looks for what they did. 1: too much. */
+static int follow(struct focus *f, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	size_t from = f->n_needles;
+	int rc = 0;
+	for (; rc == 0 && f->n_known < f->n_followed; f->n_known++)
+		rc = load_needles(f, f->followed[f->n_known].request, f->followed[f->n_known].rid, true, err);
+	if (rc == 0)
+		rc = sql_prepare(&s, f->c, "SELECT data FROM event_chunk WHERE chunk = ?1", err);
+	for (size_t i = 0; rc == 0 && i < f->n_chunks; i++) {
+		struct event_batch *b = NULL;
+		rc = sql_int(s, 1, f->chunks[i].id, err);
+		if (rc == 0)
+			rc = sql_step(s, err);
+		if (rc >= 0) /* its hash was checked when it was looked at first */
+			rc = rc ? chunk_names(f, from, sql_get_text(s, 0), err) : 0;
+		sql_reset(s);
+		if (rc != 1)
+			continue;
+		rc = decoded(f, &f->chunks[i], PAGE_MASK, &b, err);
+		for (size_t k = 0; rc == 0 && k < f->n_parts; k++)
+			if (f->parts[k].source == f->chunks[i].source)
+				rc = follow_chunk(f, i, b, &f->parts[k], err);
+		give_back(f, &f->chunks[i], b);
+	}
+	return rc < 0 ? rc : f->too_many;
+}
+
 /* Begins further back; false when that was the beginning. */
 static bool go_back(const struct focus *f, struct part *p)
 {
@@ -551,30 +634,39 @@ static bool go_back(const struct focus *f, struct part *p)
 	return true;
 }
 
-/* 1: parts do not do. */
+/* 1: parts do not do. 2: try again: parts begin earlier, or with more pages. From the start, because rooms and names are
+ * those of the other try. */
+static int try_parts(struct focus *f, struct run *r, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < f->n_parts; i++) {
+		rc = sweep_one(f, r, &f->parts[i], err);
+		if (rc == 1 && go_back(f, &f->parts[i]))
+			rc = 2;
+	}
+	if (rc == 0 && f->n_known < f->n_followed) {
+		rc = follow(f, err);
+		return rc ? rc : 2;
+	}
+	return rc == 0 ? run_finish(r, err) : rc;
+}
+
 static int pass(struct focus *f, struct lineage **ret, struct err *err)
 {
-	struct run r;
-	int rc = run_begin(&r, f->c, true, err);
-	for (size_t i = 0; rc == 0 && i < f->n_parts; i++) {
-		struct part *p = &f->parts[i];
-		rc = sweep_one(f, &r, p, err);
-		if (rc == 1 && go_back(f, p)) { /* from the start: rooms and names are those of the other try */
-			run_end(&r);
+	int rc;
+	do {
+		struct run r;
+		rc = run_begin(&r, f->c, true, err);
+		if (rc == 0)
+			rc = try_parts(f, &r, err);
+		if (rc == 0 && f->too_many)
+			rc = 1;
+		run_end(&r);
+		*ret = r.l;
+		if (rc)
 			lineage_free(r.l);
-			i = (size_t)-1;
-			rc = run_begin(&r, f->c, true, err);
-		}
-	}
-	if (rc == 0)
-		rc = run_finish(&r, err);
-	run_end(&r);
-	if (rc) {
-		lineage_free(r.l);
-		return rc;
-	}
-	*ret = r.l;
-	return 0;
+	} while (rc == 2);
+	return rc;
 }
 
 /* ---- whole logs, of the same workers ---- */
@@ -630,7 +722,7 @@ static int focus_run(struct lineage **ret, struct case_file *c, int64_t request,
 	f->rid = rid;
 	int rc = run_begin(&f->scout, c, true, err);
 	if (rc == 0)
-		rc = load_needles(f, err);
+		rc = load_needles(f, request, rid, false, err);
 	if (rc == 0)
 		rc = scan(f, err);
 	if (rc == 0)

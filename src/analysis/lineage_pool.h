@@ -74,6 +74,7 @@ struct sweep {
 	bool implied;
 	bool unsure;      /* part of a log: something before it would have mattered */
 	uint32_t focus;   /* for this actor; 0: the whole log */
+	uint32_t reader;  /* who else read its content */
 	uint32_t *bounds; /* of stretches of pages that stand for one; NULL: each page by itself */
 	size_t n_bounds;
 	uint32_t no;

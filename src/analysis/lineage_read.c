@@ -192,9 +192,10 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 		s->unsure |= op->actor == s->focus;
 		return 0;
 	}
-	if (s->focus && op->actor != s->focus &&
-	    v.owner == s->focus) /* of others only what they did with its pages shows */
+	if (s->focus && op->actor != s->focus && v.owner == s->focus) {
+		s->reader = op->actor;
 		s->unsure |= !own && !share_no;
+	}
 	if (s->focus && !p->known && !p->alloc[first] && (op->actor == s->focus || v.owner == s->focus))
 		s->unsure = true;
 	if (p->hole_no > written) /* a lost record may have put another content there since */

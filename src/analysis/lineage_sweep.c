@@ -493,6 +493,13 @@ bool sweep_is_unsure(const struct sweep *s)
 	return s->unsure;
 }
 
+uint32_t sweep_take_reader(struct sweep *s)
+{
+	uint32_t reader = s->reader;
+	s->reader = 0;
+	return reader;
+}
+
 bool sweep_is_over(const struct sweep *s)
 {
 	for (uint32_t i = 0; i < s->n_pools; i++) {
