@@ -319,7 +319,9 @@ static int decoded(struct focus *f, struct chunk *c, uint32_t mask, struct event
 	if (rc < 0)
 		return rc;
 	rc = chunk_check(f->scout.sources[c->source].id, sql_get_text(s, 1), sql_get_text(s, 0), err);
-	return rc == 0 ? column_decode(EVENT_PAGE, sql_get_text(s, 1), mask, ret, err) : rc;
+	return rc == 0 ? column_decode_stored(f->c, f->scout.sources[c->source].id, EVENT_PAGE, sql_get_text(s, 1),
+					      mask, ret, err)
+		       : rc;
 }
 
 static void give_back(struct focus *f, struct chunk *c, struct event_batch *b)
