@@ -18,7 +18,7 @@ struct index {
 	uint16_t order[ARRAY_SIZE(aliases)];
 };
 
-/* What a key at the top came to the last time that one stood at this place. */
+/* What a key at the top came to when it was looked up: neither path nor look-up are needed again. */
 struct memo {
 	const struct alias *alias; /* NULL: none */
 	uint32_t mark;
@@ -26,7 +26,7 @@ struct memo {
 	char key[PATH_MAX_BYTES];
 };
 
-enum { MEMOS = 64 };
+enum { MEMOS = 128 }; /* a power of two */
 
 struct found {
 	const struct index *index;
@@ -225,19 +225,22 @@ static void walk(struct found *f, struct json_value object, char *path, size_t l
 }
 
 /* Keys that other formats have at the top: a bit for one that is enough, a bit each for those that go in pairs. */
-static const char *const alone[] = {"resourceLogs",         "resourceSpans",      "resourceMetrics",
-				    "__REALTIME_TIMESTAMP", "request_parameters", "internal_states"};
-static const char *const halves[] = {"op",   "seq",    "pages", "event", "obj",  "labels",
-				     "line", "target", "level", "log",   "time", "date"};
-static const uint8_t pairs[][2] = {{0, 1}, {0, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}, {9, 11}};
-
 static uint32_t mark_of(struct text key)
 {
+	static const struct text alone[] = {
+	    {"resourceLogs", 12},         {"resourceSpans", 13},      {"resourceMetrics", 15},
+	    {"__REALTIME_TIMESTAMP", 20}, {"request_parameters", 18}, {"internal_states", 15},
+	};
+	static const struct text halves[] = {
+	    {"op", 2},   {"seq", 3},    {"pages", 5}, {"event", 5}, {"obj", 3},  {"labels", 6},
+	    {"line", 4}, {"target", 6}, {"level", 5}, {"log", 3},   {"time", 4}, {"date", 4},
+	};
+
 	for (size_t i = 0; i < ARRAY_SIZE(alone); i++)
-		if (text_is(key, alone[i]))
+		if (text_eq(key, alone[i]))
 			return UINT32_C(1) << 31;
 	for (size_t i = 0; i < ARRAY_SIZE(halves); i++)
-		if (text_is(key, halves[i]))
+		if (text_eq(key, halves[i]))
 			return UINT32_C(1) << i;
 	return 0;
 }
@@ -245,6 +248,8 @@ static uint32_t mark_of(struct text key)
 /* Records that belong to other formats, whatever else is in them. */
 static bool is_foreign(uint32_t marks)
 {
+	static const uint8_t pairs[][2] = {{0, 1}, {0, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}, {9, 11}}; /* of halves */
+
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		if (marks >> pairs[i][0] & marks >> pairs[i][1] & 1)
 			return true;
@@ -268,38 +273,39 @@ static bool same_key(const struct memo *m, struct text key)
 	return m->len == key.len && memcmp(m->key, key.ptr, key.len) == 0;
 }
 
-/* A member at the top, whose key has been seen at this place before: neither path nor look-up are needed. */
-static bool walk_known(struct found *f, const struct memo *m, struct text key, struct json_value v)
+/* The place for a key: one of two, where it is or could be. */
+static struct memo *memo_at(struct memo *memo, struct text key)
 {
-	if (!same_key(m, key) || json_is_object(v) || json_type(v) == JSON_ARRAY)
-		return false;
-	f->marks |= m->mark;
-	take_alias(f, m->alias, v);
-	return true;
+	const unsigned char *p = (const unsigned char *)key.ptr;
+	size_t at = (key.len * 7 + p[0] * 31u + p[key.len / 2] * 131u + p[key.len - 1] * 17u) % MEMOS;
+
+	return memo[at].len == 0 || same_key(&memo[at], key) ? &memo[at] : &memo[at ^ 1];
 }
 
-/* memo: MEMOS of them, one a member at the top; NULL: nothing is remembered. */
+/* memo: MEMOS of them; NULL: nothing is remembered. */
 static void gather(struct found *f, const struct index *x, struct memo *memo, struct json_value doc)
 {
 	char path[PATH_MAX_BYTES + 2];
 	struct json_iter it = json_iter(doc);
 	struct json_value v;
 	struct text key;
-	size_t n, at = 0;
+	size_t n;
 
 	*f = (struct found){.index = x};
-	for (; json_is_object(doc) && json_next(&it, &key, &v); at++) {
-		struct memo *m = memo && at < MEMOS ? &memo[at] : NULL;
-		uint32_t mark;
+	while (json_is_object(doc) && json_next(&it, &key, &v)) {
+		struct memo *m = memo && key.len && key.len <= PATH_MAX_BYTES ? memo_at(memo, key) : NULL;
+		bool known = m && same_key(m, key);
+		uint32_t mark = known ? m->mark : mark_of(key);
 
-		if (m && key.len && walk_known(f, m, key, v))
-			continue;
-		mark = mark_of(key);
 		f->marks |= mark;
+		if (known && !json_is_object(v) && json_type(v) != JSON_ARRAY) {
+			take_alias(f, m->alias, v);
+			continue;
+		}
 		n = add_name(path, 0, key);
 		if (n == SIZE_MAX)
 			continue;
-		if (m && key.len <= sizeof(m->key)) {
+		if (m && !known) {
 			*m = (struct memo){.alias = find_alias(x, path, n), .mark = mark, .len = (uint8_t)key.len};
 			memcpy(m->key, key.ptr, key.len);
 		}
