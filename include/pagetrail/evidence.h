@@ -8,6 +8,7 @@
 
 #include "pagetrail/buf.h"
 #include "pagetrail/case.h"
+#include "pagetrail/thread.h"
 
 struct evidence_chunk { /* encoded, ready to write */
 	uint64_t byte_off;
@@ -28,9 +29,10 @@ int evidence_read(struct case_file *c, int64_t source, uint64_t off, uint64_t le
 /* The same to dest, exactly len bytes. */
 int evidence_copy(struct case_file *c, int64_t source, uint64_t off, size_t len, char *dest,
 		  struct err *err) MUST_CHECK;
-/* All bytes of a source in order, chunk by chunk. write() returns 0 or ERR_*. */
-int evidence_each(struct case_file *c, int64_t source, int (*write)(void *ctx, struct text bytes, uint64_t off),
-		  void *ctx, struct err *err) MUST_CHECK;
+/* All bytes of a source in order, chunk by chunk. write() returns 0 or ERR_*; it runs in the calling thread. pool: decodes
+ * ahead; NULL: the calling thread does. */
+int evidence_each(struct case_file *c, struct pool *pool, int64_t source,
+		  int (*write)(void *ctx, struct text bytes, uint64_t off), void *ctx, struct err *err) MUST_CHECK;
 
 /* "S12@3456+78". ref_format: buf >= 64 bytes. */
 struct ref {

@@ -11,8 +11,11 @@
 #include "pagetrail/evidence.h"
 #include "pagetrail/pattern.h"
 
+enum { JOBS_MAX = 16, QUEUE_PER_JOB = 3 };
+
 struct search {
 	struct rows *rows;
+	struct pool *pool; /* decodes ahead of the search */
 	struct pattern *pattern;
 	struct match *match;
 	struct buf carry; /* the beginning of a line whose end is in the next chunk */
@@ -82,7 +85,7 @@ static int on_bytes(void *ctx, struct text bytes, uint64_t off)
 
 static int search_source(struct case_file *c, struct search *s)
 {
-	int rc = evidence_each(c, s->source, on_bytes, s, s->err);
+	int rc = evidence_each(c, s->pool, s->source, on_bytes, s, s->err);
 	if (!rc && s->carry.len) {
 		CLEANUP(sql_endp) struct sql *size = NULL;
 		rc = sql_prepare(&size, c, "SELECT max(byte_off + byte_len) FROM evidence_chunk WHERE source=?1",
@@ -134,6 +137,9 @@ static int run(int argc, char **argv, struct err *err)
 		rc = pattern_compile(&s.pattern, regex.ptr, false, err);
 	if (!rc)
 		rc = match_new(&s.match, err);
+	unsigned jobs = MIN(system_cpus(), (unsigned)JOBS_MAX);
+	if (!rc)
+		rc = pool_open(&s.pool, jobs > 1 ? jobs : 0, QUEUE_PER_JOB * jobs, err);
 	if (!rc)
 		rc = case_open(&c, args.at[0], CASE_READ, err);
 	const struct rows_column columns[] = {
@@ -148,6 +154,7 @@ static int run(int argc, char **argv, struct err *err)
 		else
 			rc = rows_close(s.rows, NULL, err);
 	}
+	pool_close(s.pool);
 	match_free(s.match);
 	pattern_free(s.pattern);
 	buf_done(&s.carry);
