@@ -63,7 +63,7 @@ int lineage_find_rid(struct case_file *c, struct text name, struct buf *ret, str
 		if (rc == 0)
 			rc = column_holds(EVENT_PAGE, data, PAGE_RID, name, err);
 		if (rc == 1)
-			rc = column_decode(EVENT_PAGE, data, 1u << PAGE_RID, &b, err);
+			rc = column_decode_stored(c, sql_get_int(s, 0), EVENT_PAGE, data, 1u << PAGE_RID, &b, err);
 		if (rc == 0 && b)
 			rc = match_rids(b, name, ret, ambiguous ? NULL : &several);
 		event_batch_free(b);
