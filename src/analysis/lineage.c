@@ -331,6 +331,8 @@ static int sweep_record(struct run *r, struct lineage_worker *w, const struct re
 	op.content = op.actor;
 	if (op.op == OP_RECV && rec->room && r->part)
 		r->unsure |= !actors_room_is_open(r->l->actors, key, rec->room);
+	if (op.op == OP_RECV && rec->room && r->forgot)
+		r->missed |= !actors_room_is_open(r->l->actors, key, rec->room);
 	if (rc == 0 && op.op == OP_RECV && rec->room)
 		rc = actors_sender(r->l->actors, key, rec->room, rec->ns, op.actor, &op.content, err);
 	op.decode_write = decode_write(w, rec);
@@ -338,7 +340,10 @@ static int sweep_record(struct run *r, struct lineage_worker *w, const struct re
 		rc = map_put(&w->order->wrote, rec->rid, 1, err);
 	if (rc == 0 && w->focus && op.actor == w->focus)
 		rc = touch(r, rec, err);
-	return rc == 0 ? sweep_add(w->sweep, &op, err) : rc;
+	if (rc == 0)
+		rc = sweep_add(w->sweep, &op, err);
+	r->missed |= r->forgot && sweep_is_strange(w->sweep);
+	return rc;
 }
 
 /* The next record of a worker takes its place in the sequence: boots, holes, restarts. */
@@ -432,7 +437,10 @@ static int stream(struct run *r, struct err *err)
 				rc = run_feed(r, &rec, false, err);
 				if (rc < 0)
 					return rc;
+				if (r->missed)
+					return 0;
 			}
+			rc = run_forget(r, err);
 		}
 		if (rc < 0)
 			return rc;
@@ -583,10 +591,10 @@ int run_whole(struct run *r, struct err *err)
 	int rc = find_reads(r, err);
 	if (rc == 0)
 		rc = stream(r, err);
-	for (uint32_t i = 0; rc == 0 && i < r->l->n_workers; i++)
+	for (uint32_t i = 0; rc == 0 && i < r->l->n_workers && !r->missed; i++)
 		if (r->l->workers[i].order->dirty)
 			rc = sort_again(r, i, err);
-	return rc == 0 ? run_finish(r, err) : rc;
+	return rc == 0 && !r->missed ? run_finish(r, err) : rc;
 }
 
 int run_begin(struct run *r, struct case_file *c, bool lazy, struct err *err)
@@ -615,17 +623,22 @@ void run_end(struct run *r)
 
 int lineage_run(struct lineage **ret, struct case_file *c, struct err *err)
 {
-	struct run r;
-	int rc = run_begin(&r, c, false, err);
-	if (rc == 0)
-		rc = run_whole(&r, err);
-	run_end(&r);
-	if (rc < 0) {
+	bool keep = false;
+	for (;;) {
+		struct run r;
+		int rc = run_begin(&r, c, false, err);
+		r.keep = keep;
+		if (rc == 0)
+			rc = run_whole(&r, err);
+		run_end(&r);
+		*ret = r.l;
+		if (rc == 0 && !r.missed)
+			return 0;
 		lineage_free(r.l);
-		return rc;
+		if (rc < 0)
+			return rc;
+		keep = true;
 	}
-	*ret = r.l;
-	return 0;
 }
 
 void lineage_free(struct lineage *l)

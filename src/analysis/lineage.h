@@ -96,6 +96,8 @@ struct sweep; /* one worker */
  * too short. */
 void sweep_part(struct sweep *s, uint32_t actor);
 bool sweep_is_unsure(const struct sweep *s);
+/* Has one read that was never seen to hold anything (or was forgotten)? */
+bool sweep_is_strange(const struct sweep *s);
 /* Who else read the actor's content since the last call; 0: nobody. What is said of it depends on all that it held. */
 uint32_t sweep_take_reader(struct sweep *s);
 /* Nothing that comes later concerns the actor. */
@@ -143,6 +145,10 @@ int actors_room(struct actors *a, struct text room, uint32_t *ret, struct err *e
 int actors_bind(struct actors *a, uint32_t rid, int64_t ns, bool fresh, uint32_t *ret, struct err *err) MUST_CHECK;
 uint32_t actors_bound(const struct actors *a, uint32_t rid); /* what it meant last; 0: nothing yet */
 int actors_open_room(struct actors *a, int64_t worker, uint32_t room, uint32_t actor, struct err *err) MUST_CHECK;
+/* Bindings of rids and rooms. actors_forget() drops those of actors that are neither live nor requests; to, names_to: new
+ * numbers of actors and bindings, 0 for those that are gone. */
+size_t actors_names(const struct actors *a);
+int actors_forget(struct actors *a, const uint8_t *live, uint32_t *to, uint32_t *names_to, struct err *err) MUST_CHECK;
 /* Whose content arrives under a room at a worker: who opened it there, else the request that the case knows under it at
  * that time, else `fallback`, else a nameless actor of its own. */
 int actors_sender(struct actors *a, int64_t worker, uint32_t room, int64_t ns, uint32_t fallback, uint32_t *ret,

@@ -70,10 +70,20 @@ static int actor_add(struct actors *a, struct actor who, uint32_t *ret, struct e
 
 static int load_candidates(struct actors *a, const char *text, uint32_t binding, struct err *err);
 
+static uint64_t text_key(int64_t worker, struct text text)
+{
+	return (text_hash(text) ^ (uint64_t)worker * UINT64_C(0x9e3779b97f4a7c15)) >> 1;
+}
+
+static uint64_t next_key(uint64_t key)
+{
+	return (key + UINT64_C(0x9e3779b97f4a7c15)) >> 1;
+}
+
 static int binding_get(struct actors *a, int64_t worker, struct text text, uint32_t *ret, struct err *err)
 {
-	uint64_t key = (text_hash(text) ^ (uint64_t)worker * UINT64_C(0x9e3779b97f4a7c15)) >> 1;
-	for (uint32_t *at; (at = map_find(&a->by_text, key)); key = (key + UINT64_C(0x9e3779b97f4a7c15)) >> 1) {
+	uint64_t key = text_key(worker, text);
+	for (uint32_t *at; (at = map_find(&a->by_text, key)); key = next_key(key)) {
 		const struct binding *b = &a->bindings[*at];
 		if (b->worker == worker && text_eq(b->text, text)) {
 			*ret = *at;
@@ -300,6 +310,105 @@ int actors_rid(struct actors *a, int64_t worker, struct text rid, uint32_t *ret,
 int actors_room(struct actors *a, struct text room, uint32_t *ret, struct err *err)
 {
 	return binding_get(a, 0, room, ret, err);
+}
+
+size_t actors_names(const struct actors *a)
+{
+	return a->n_bindings;
+}
+
+/* Is a binding needed? A rid or room that the case has requests for is, and what a kept actor is called. */
+static bool binding_kept(const struct binding *b, const uint32_t *to, const uint8_t *open, size_t i)
+{
+	return b->first || (b->actor && to[b->actor]) || (open[i / 8] >> i % 8 & 1);
+}
+
+/* Everything that is kept moves into fresh memory; requests keep their numbers, because they come first. */
+static int move_actors(struct actors *a, const uint8_t *live, uint32_t *to, struct arena *arena, struct err *err)
+{
+	size_t n = 1;
+	for (size_t i = 1; i < a->n; i++) {
+		struct actor who = a->all[i];
+		if (!who.request && !live[i])
+			continue;
+		who.name = arena_text(arena, who.name);
+		if (!who.name.ptr && a->all[i].name.len)
+			return err_nomem(err);
+		to[i] = (uint32_t)n;
+		a->all[n++] = who;
+	}
+	a->n = n;
+	return 0;
+}
+
+static int move_bindings(struct actors *a, const uint32_t *to, const uint8_t *open, uint32_t *names_to,
+			 struct arena *arena, struct err *err)
+{
+	size_t n = 1;
+	map_done(&a->by_text);
+	for (size_t i = 1; i < a->n_bindings; i++) {
+		struct binding b = a->bindings[i];
+		if (!binding_kept(&b, to, open, i))
+			continue;
+		uint64_t key = text_key(b.worker, b.text);
+		while (map_find(&a->by_text, key))
+			key = next_key(key);
+		struct text text = arena_text(arena, b.text);
+		if (!text.ptr && b.text.len)
+			return err_nomem(err);
+		b.text = text;
+		b.actor = to[b.actor];
+		int rc = map_put(&a->by_text, key, (uint32_t)n, err);
+		if (rc < 0)
+			return rc;
+		names_to[i] = (uint32_t)n;
+		a->bindings[n++] = b;
+	}
+	a->n_bindings = n;
+	return 0;
+}
+
+/* Rooms that kept actors have open: their bindings (bits); then the map with new numbers. */
+static int move_rooms(struct actors *a, const uint32_t *to, uint8_t *open, const uint32_t *names_to, struct err *err)
+{
+	struct map old = a->opened;
+	int rc = 0;
+	if (names_to)
+		a->opened = (struct map){0};
+	for (size_t i = 0; i < old.cap && rc == 0; i++) {
+		uint64_t key = old.keys[i] - 1;
+		uint32_t room = (uint32_t)key;
+		if (!old.keys[i] || !to[old.values[i]])
+			continue;
+		if (names_to)
+			rc =
+			    map_put(&a->opened, (key & ~(uint64_t)UINT32_MAX) | names_to[room], to[old.values[i]], err);
+		else
+			open[room / 8] |= (uint8_t)(1u << room % 8);
+	}
+	if (names_to)
+		map_done(&old);
+	return rc;
+}
+
+int actors_forget(struct actors *a, const uint8_t *live, uint32_t *to, uint32_t *names_to, struct err *err)
+{
+	struct arena arena;
+	uint8_t *open = calloc(a->n_bindings / 8 + 1, 1);
+	if (!open)
+		return err_nomem(err);
+	arena_init(&arena, (size_t)4096 * MIB);
+	int rc = move_actors(a, live, to, &arena, err);
+	if (rc == 0)
+		rc = move_rooms(a, to, open, NULL, err);
+	if (rc == 0)
+		rc = move_bindings(a, to, open, names_to, &arena, err);
+	if (rc == 0)
+		rc = move_rooms(a, to, open, names_to, err);
+	free(open);
+	arena_done(&a->arena);
+	a->arena = arena;
+	return rc;
 }
 
 uint32_t actors_bound(const struct actors *a, uint32_t rid)

@@ -676,7 +676,7 @@ static int whole(struct focus *f, struct lineage **ret, struct err *err)
 {
 	struct run r;
 	int rc = run_begin(&r, f->c, false, err);
-	r.only = true;
+	r.only = r.keep = true;
 	for (uint32_t i = 0; rc == 0 && i < r.l->n_workers; i++)
 		r.l->workers[i].skip = true;
 	for (size_t i = 0; rc == 0 && i < f->n_parts; i++) {

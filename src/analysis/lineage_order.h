@@ -46,6 +46,10 @@ struct run {
 	bool part;   /* only parts of logs are swept */
 	bool unsure; /* a part was too short */
 	bool only;   /* workers that turn up are skipped */
+	bool keep;   /* nothing is forgotten */
+	bool forgot; /* something was, and: */
+	bool missed; /* it might have mattered */
+	size_t forget_at;
 };
 
 /* Loads workers and sources; run_end() gives back what only the run needs. */
@@ -69,6 +73,9 @@ int run_feed(struct run *r, const struct record *rec, bool in_doubt, struct err 
 int run_light(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
 	      struct err *err) MUST_CHECK;
 int run_skip(struct run *r, const struct record *rec, struct err *err) MUST_CHECK;
+
+/* lineage_forget.c: forgets what nothing rests on, when there is much of it. Between records. */
+int run_forget(struct run *r, struct err *err) MUST_CHECK;
 
 /* lineage_find.c: ERR_DAMAGED unless an event chunk matches its hash. */
 int chunk_check(int64_t source, struct text data, struct text sha256, struct err *err) MUST_CHECK;

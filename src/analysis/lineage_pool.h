@@ -75,6 +75,7 @@ struct sweep {
 	bool unsure;      /* part of a log: something before it would have mattered */
 	uint32_t focus;   /* for this actor; 0: the whole log */
 	uint32_t reader;  /* who else read its content */
+	bool strange;     /* one that was never seen to hold anything has read */
 	uint32_t *bounds; /* of stretches of pages that stand for one; NULL: each page by itself */
 	size_t n_bounds;
 	uint32_t no;
@@ -89,6 +90,11 @@ struct sweep {
 	struct cover *covers;
 	size_t n_covers, cap_covers;
 };
+
+static inline uint64_t edge_key(uint32_t reader, uint32_t owner, enum edge_kind kind)
+{
+	return ((uint64_t)reader << 30 | owner) << 3 | kind;
+}
 
 /* --- lineage_pool.c --- */
 int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;

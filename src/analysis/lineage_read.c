@@ -61,7 +61,7 @@ static int edge_add(struct sweep *s, uint32_t pool, const struct verdict_of *v, 
 		    struct err *err)
 {
 	struct page_pool *p = &s->pools[pool];
-	uint64_t key = ((uint64_t)v->reader << 30 | v->owner) << 3 | v->kind;
+	uint64_t key = edge_key(v->reader, v->owner, v->kind);
 	uint32_t *at = map_find(&p->edges, key);
 	struct edge *e;
 	if (at) {
@@ -211,6 +211,7 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 	if (!base) {
 		uint32_t *i = map_find(&s->cover_of, op->actor);
 		base = i ? s->covers[*i].first_no : 0;
+		s->strange |= !i;
 	}
 	if (v.owner && base && written > base) {
 		v.kind = EDGE_LATE_WRITE;

@@ -493,6 +493,11 @@ bool sweep_is_unsure(const struct sweep *s)
 	return s->unsure;
 }
 
+bool sweep_is_strange(const struct sweep *s)
+{
+	return s->strange;
+}
+
 uint32_t sweep_take_reader(struct sweep *s)
 {
 	uint32_t reader = s->reader;
