@@ -23,6 +23,8 @@ DEFINE_CLEANUP(struct sql *, sql_end)
 int sql_int(struct sql *s, int at, int64_t v, struct err *err) MUST_CHECK;
 int sql_real(struct sql *s, int at, double v, struct err *err) MUST_CHECK;
 int sql_text(struct sql *s, int at, struct text v, struct err *err) MUST_CHECK;
+/* The text is not copied: it must stay as it is until the statement has run. */
+int sql_text_kept(struct sql *s, int at, struct text v, struct err *err) MUST_CHECK;
 int sql_blob(struct sql *s, int at, struct text v, struct err *err) MUST_CHECK;
 int sql_null(struct sql *s, int at, struct err *err) MUST_CHECK;
 int sql_param(struct sql *s, const char *name); /* position of ":name", 0 when there is none */

@@ -25,6 +25,7 @@ static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 	shelf_init(&r->boot_events, &r->scratch, sizeof(struct boot_event));
 	shelf_init(&r->legs, &r->scratch, sizeof(struct leg));
 	shelf_init(&r->lives, &r->scratch, sizeof(struct life));
+	shelf_init(&r->hops, &r->scratch, sizeof(struct hop));
 	shelf_init(&r->execs, &r->scratch, sizeof(struct exec));
 	shelf_init(&r->rooms, &r->scratch, sizeof(struct room_node));
 	shelf_init(&r->refs, &r->scratch, sizeof(struct ref_node));
@@ -37,8 +38,9 @@ static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 
 static void resolve_close(struct resolve *r)
 {
-	struct shelf *const shelves[] = {&r->workers, &r->boots, &r->boot_events, &r->legs,   &r->lives, &r->execs,
-					 &r->rooms,   &r->refs,  &r->gaps,        &r->strays, &r->spans, &r->requests};
+	struct shelf *const shelves[] = {&r->workers, &r->boots, &r->boot_events, &r->legs, &r->lives,
+					 &r->hops,    &r->execs, &r->rooms,       &r->refs, &r->gaps,
+					 &r->strays,  &r->spans, &r->requests};
 	for (size_t i = 0; i < ARRAY_SIZE(shelves); i++)
 		shelf_done(shelves[i]);
 	names_done(&r->names);

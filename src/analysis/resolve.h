@@ -271,15 +271,15 @@ struct hop {
 };
 
 struct life {          /* one request as gateways saw it */
-	uint32_t key;  /* the id under which it is chained */
 	uint32_t next; /* chain; index + 1 */
-	uint32_t gateway_id, response_id, trace_id, tenant, model, finish, message, route;
+	uint32_t gateway_id, response_id, trace_id, tenant, model, finish;
 	uint32_t rooms; /* list; index + 1 */
 	int64_t started, finished, lo, hi;
 	int64_t opened; /* as the log that opened it says */
-	int64_t input, output, bytes_out, status, inner_status;
-	/* shown: whatever it says; sent: content went out; failed: none did; passed: a success that counts nothing */
-	struct hop shown, sent, failed, passed;
+	int64_t input, output, bytes_out, inner_status;
+	/* index + 1. shown: whatever it says; sent: content went out; failed: none did; passed: a success that counts
+	 * nothing */
+	uint32_t shown, sent, failed, passed;
 	uint32_t start_source, final_source; /* rank + 1: last source that opened, closed it */
 	uint32_t prefill_errors, decode_errors, retries, batch;
 	struct refs refs;
@@ -362,7 +362,7 @@ struct resolve {
 	struct names names;
 	struct source_info *sources;
 	uint32_t n_sources;
-	struct shelf workers, boots, boot_events, legs, lives, execs, rooms, refs, gaps, strays, spans, requests;
+	struct shelf workers, boots, boot_events, legs, lives, hops, execs, rooms, refs, gaps, strays, spans, requests;
 	uint32_t *span_open; /* by worker index + 1 */
 	uint32_t n_span_open;
 	bool spans_full;
@@ -497,7 +497,9 @@ int busy_make(struct resolve *r, uint32_t key, struct err *err) MUST_CHECK;
 int busy_add(struct resolve *r, struct busy *b, uint32_t life, struct err *err) MUST_CHECK;
 void busy_changed(const struct resolve *r, struct busy *b, uint32_t life);
 void busy_done(struct resolve *r);
-void hop_take(struct hop *best, const struct hop *other);
+struct hop hop_at(const struct resolve *r, uint32_t hop); /* 0: not there */
+void hop_take(struct hop *best, struct hop other);
+int64_t life_status(const struct resolve *r, const struct life *l);
 int join_nodes(struct resolve *r, struct err *err) MUST_CHECK; /* union-find only */
 int join_fits(struct resolve *r, struct err *err) MUST_CHECK;  /* last of them: by time and length */
 uint32_t join_root(struct resolve *r, uint32_t node);

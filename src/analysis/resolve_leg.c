@@ -8,8 +8,6 @@
  */
 #include "resolve.h"
 
-#include <stdlib.h>
-
 #define DUPLICATE_NS (5 * NS_PER_S)         /* ranks print the same line within this time */
 #define OPEN_NS      (24 * 3600 * NS_PER_S) /* a leg that was received may run this long */
 #define ROOM_NS      (3600 * NS_PER_S)
@@ -211,7 +209,7 @@ static enum outcome outcome_of(const struct resolve *r, const struct seen *s)
 	return OUT_NONE;
 }
 
-static void leg_times(struct leg *l, const struct seen *s)
+static void leg_clock(struct leg *l, const struct seen *s)
 {
 	if (s->started != UNKNOWN) {
 		l->started = l->started_epoch ? MIN(l->started, s->started) : s->started;
@@ -259,7 +257,7 @@ static void leg_fold(struct resolve *r, struct leg *l, const struct seen *s)
 		l->worker = s->worker;
 	if (!l->role)
 		l->role = (uint8_t)s->role;
-	leg_times(l, s);
+	leg_clock(l, s);
 	if (s->what == SEEN_REJECTED)
 		l->rejected = later(l->rejected, s->input);
 	else if (s->what != SEEN_TRUNCATED)
@@ -385,31 +383,43 @@ static bool stray_fits(const struct resolve *r, const struct stray *s, const str
 	return false;
 }
 
-static int leg_lo_cmp(const void *a, const void *b, void *ctx)
+struct leg_time {
+	int64_t lo, reach; /* reach: latest end of all legs up to here */
+	uint32_t leg;
+};
+
+static int leg_time_cmp(const void *a, const void *b, void *ctx)
 {
-	const struct resolve *r = ctx;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int64_t tx = leg_at(r, x)->lo, ty = leg_at(r, y)->lo;
-	return tx != ty ? (tx < ty ? -1 : 1) : x < y ? -1 : x > y;
+	const struct leg_time *x = a, *y = b;
+	(void)ctx;
+	return x->lo != y->lo ? (x->lo < y->lo ? -1 : 1) : x->leg < y->leg ? -1 : x->leg > y->leg;
+}
+
+/* Legs in order of their beginnings. */
+static int leg_times(struct resolve *r, struct leg_time **ret, struct err *err)
+{
+	uint32_t n = r->legs.n;
+	struct leg_time *list = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*list));
+	int res = list ? 0 : err_nomem(err);
+	for (uint32_t i = 0; i < n && !res; i++) {
+		list[i] = (struct leg_time){leg_at(r, i)->lo, leg_at(r, i)->hi, i};
+		res = resolve_tick(r, err);
+	}
+	if (!res)
+		res = sort_items(r, list, n, sizeof(*list), leg_time_cmp, NULL, err);
+	for (uint32_t i = 1; i < n && !res; i++) {
+		list[i].reach = MAX(list[i].reach, list[i - 1].reach);
+		res = resolve_tick(r, err);
+	}
+	*ret = list;
+	return res;
 }
 
 int stray_attach(struct resolve *r, struct err *err)
 {
-	if (!r->strays.n)
-		return 0;
 	uint32_t n = r->legs.n;
-	uint32_t *order = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*order));
-	int64_t *reach =
-	    scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*reach)); /* latest end of all legs up to here */
-	int res = order && reach ? 0 : err_nomem(err);
-	for (uint32_t i = 0; i < n && !res; i++)
-		order[i] = i;
-	if (!res)
-		res = order_sort(r, order, n, leg_lo_cmp, err);
-	for (uint32_t i = 0; i < n && !res; i++) {
-		reach[i] = i ? MAX(reach[i - 1], leg_at(r, order[i])->hi) : leg_at(r, order[i])->hi;
-		res = resolve_tick(r, err);
-	}
+	struct leg_time *order = NULL;
+	int res = r->strays.n ? leg_times(r, &order, err) : 0;
 	for (uint32_t i = 0; i < r->strays.n && !res; i++) {
 		struct stray *s = shelf_at(&r->strays, i);
 		if (s->at == UNKNOWN)
@@ -417,18 +427,18 @@ int stray_attach(struct resolve *r, struct err *err)
 		uint32_t lo = 0, hi = n;
 		while (lo < hi) { /* first leg that begins after the line */
 			uint32_t mid = (lo + hi) / 2;
-			if (leg_at(r, order[mid])->lo <= s->at + 2 * NS_PER_S)
+			if (order[mid].lo <= s->at + 2 * NS_PER_S)
 				lo = mid + 1;
 			else
 				hi = mid;
 		}
 		struct leg *found = NULL;
 		unsigned count = 0;
-		for (uint32_t k = lo; k-- > 0 && count < 2 && reach[k] >= s->at - 2 * NS_PER_S && !res;) {
+		for (uint32_t k = lo; k-- > 0 && count < 2 && order[k].reach >= s->at - 2 * NS_PER_S && !res;) {
 			res = resolve_tick(r, err);
-			if (!stray_fits(r, s, leg_at(r, order[k])))
+			if (!stray_fits(r, s, leg_at(r, order[k].leg)))
 				continue;
-			found = leg_at(r, order[k]);
+			found = leg_at(r, order[k].leg);
 			count++;
 		}
 		if (count != 1 || res)

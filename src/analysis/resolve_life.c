@@ -20,7 +20,7 @@ enum gateway_what { G_STARTED, G_FINISHED, G_PREFILL_ERROR, G_DECODE_ERROR, G_RE
 struct gseen { /* one gateway event, normalised */
 	uint32_t source, key;
 	enum gateway_what what;
-	uint32_t gateway_id, response_id, trace_id, room, tenant, model, finish, message, route;
+	uint32_t gateway_id, response_id, trace_id, room, tenant, model, finish;
 	struct text rooms; /* of a batch: all of them, separated by commas; room is the first */
 	int64_t at, lo, hi, started, finished;
 	int64_t input, output, bytes_out, status, batch;
@@ -77,10 +77,10 @@ static int gseen_read(struct resolve *r, uint32_t source, const struct event_bat
 	const struct {
 		uint32_t *to;
 		unsigned col;
-	} names[] = {
-	    {&g->gateway_id, GATEWAY_ID}, {&g->response_id, GATEWAY_RESPONSE_ID}, {&g->trace_id, GATEWAY_TRACE_ID},
-	    {&g->room, GATEWAY_ROOM},     {&g->tenant, GATEWAY_TENANT},           {&g->model, GATEWAY_MODEL},
-	    {&g->finish, GATEWAY_FINISH}, {&g->message, GATEWAY_MESSAGE},         {&g->route, GATEWAY_ROUTE}};
+	} names[] = {{&g->gateway_id, GATEWAY_ID},     {&g->response_id, GATEWAY_RESPONSE_ID},
+		     {&g->trace_id, GATEWAY_TRACE_ID}, {&g->room, GATEWAY_ROOM},
+		     {&g->tenant, GATEWAY_TENANT},     {&g->model, GATEWAY_MODEL},
+		     {&g->finish, GATEWAY_FINISH}};
 	int res = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !res; i++)
 		res = i < 4 ? names_id(&r->names, row_text(b, row, names[i].col), names[i].to, err)
@@ -174,9 +174,9 @@ static int64_t life_fits(const struct life *l, const struct gseen *g)
 }
 
 /* The same record once more (exporters deliver twice). */
-static bool is_copy(const struct life *l, const struct gseen *g)
+static bool is_copy(const struct resolve *r, const struct life *l, const struct gseen *g)
 {
-	return is_final(g) && l->final_source == g->source + 1 && l->hi == g->hi && l->status == g->status &&
+	return is_final(g) && l->final_source == g->source + 1 && l->hi == g->hi && life_status(r, l) == g->status &&
 	       (l->input == g->input || g->input == UNKNOWN) && (l->output == g->output || g->output == UNKNOWN) &&
 	       (l->bytes_out == g->bytes_out || g->bytes_out == UNKNOWN) && (!g->tenant || l->tenant == g->tenant);
 }
@@ -252,7 +252,7 @@ static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret
 		struct life *l = life_at(r, at);
 		uint8_t why = 0;
 		*ret_steps += !w.busy;
-		if (is_copy(l, g)) {
+		if (is_copy(r, l, g)) {
 			*ret_copy = true;
 			return at;
 		}
@@ -302,8 +302,8 @@ static int life_add(struct resolve *r, const struct gseen *g, uint8_t conflict, 
 	struct life *l = shelf_add(&r->lives);
 	if (!l)
 		return err_nomem(err);
-	*l = (struct life){.key = g->key, .conflict = conflict, .streamed = -1, .client_gone = -1};
-	l->started = l->finished = l->lo = l->hi = l->input = l->output = l->bytes_out = l->status = UNKNOWN;
+	*l = (struct life){.conflict = conflict, .streamed = -1, .client_gone = -1};
+	l->started = l->finished = l->lo = l->hi = l->input = l->output = l->bytes_out = UNKNOWN;
 	l->inner_status = l->opened = UNKNOWN;
 	if (g->key) {
 		l->next = name_at(&r->names, g->key)->chain;
@@ -325,27 +325,61 @@ static int life_room(struct resolve *r, struct life *l, uint32_t room, struct er
 	return 0;
 }
 
-/* The outermost gateway's record goes first: it knows the tenant, it counts, it spans the others. */
-void hop_take(struct hop *best, const struct hop *other)
+struct hop hop_at(const struct resolve *r, uint32_t hop)
 {
-	bool better = other->there && !best->there;
-	if (!better && other->there)
-		better = other->face != best->face         ? other->face > best->face
-			 : other->span_ns != best->span_ns ? other->span_ns > best->span_ns
-			 : other->status != best->status   ? other->status < best->status
-							   : other->bytes > best->bytes;
-	if (better)
-		*best = *other;
+	return hop ? *(const struct hop *)shelf_at(&r->hops, hop - 1) : (struct hop){.there = false};
+}
+
+int64_t life_status(const struct resolve *r, const struct life *l)
+{
+	struct hop h = hop_at(r, l->shown);
+	return h.there ? h.status : UNKNOWN;
+}
+
+/* The outermost gateway's record goes first: it knows the tenant, it counts, it spans the others. */
+static bool hop_better(const struct hop *best, const struct hop *other)
+{
+	if (!other->there || !best->there)
+		return other->there && !best->there;
+	return other->face != best->face         ? other->face > best->face
+	       : other->span_ns != best->span_ns ? other->span_ns > best->span_ns
+	       : other->status != best->status   ? other->status < best->status
+						 : other->bytes > best->bytes;
+}
+
+void hop_take(struct hop *best, struct hop other)
+{
+	if (hop_better(best, &other))
+		*best = other;
+}
+
+/* As hop_take(), of what is kept; *at is where h itself is, 0: nowhere yet. */
+static int hop_keep(struct resolve *r, uint32_t *best, const struct hop *h, uint32_t *at, struct err *err)
+{
+	struct hop have = hop_at(r, *best), *to;
+	if (!hop_better(&have, h))
+		return 0;
+	if (!*at) {
+		to = shelf_add(&r->hops);
+		if (!to)
+			return err_nomem(err);
+		*to = *h;
+		*at = r->hops.n;
+	}
+	*best = *at;
+	return 0;
 }
 
 /* What this record alone says of the outcome. */
-static void life_outcome(const struct resolve *r, struct life *l, const struct gseen *g)
+static int life_outcome(struct resolve *r, struct life *l, const struct gseen *g, struct err *err)
 {
 	if (!is_final(g)) {
 		if (g->what == G_ERROR && g->status != UNKNOWN)
 			l->inner_status = g->status;
-		return;
+		return 0;
 	}
+	uint32_t at = 0;
+	int res = 0;
 	int64_t start = g->started != UNKNOWN ? g->started : g->what == G_FINISHED ? l->started : UNKNOWN;
 	struct hop h = {.status = g->status, .bytes = g->bytes_out, .there = true};
 	h.span_ns = start != UNKNOWN && g->hi != UNKNOWN ? MAX(g->hi - start, 0) : 0;
@@ -355,22 +389,20 @@ static void life_outcome(const struct resolve *r, struct life *l, const struct g
 	bool failed = (g->status != UNKNOWN && g->status >= 400 && !cut) || g->bytes_out == 0 ||
 		      (text_is(names_text(&r->names, g->finish), "error") && g->output == UNKNOWN);
 	if (g->status != UNKNOWN || g->bytes_out != UNKNOWN)
-		hop_take(&l->shown, &h);
+		res = hop_keep(r, &l->shown, &h, &at, err);
+	if (res)
+		return res;
 	if (failed)
-		hop_take(&l->failed, &h);
-	else if (some)
-		hop_take(&l->sent, &h);
-	else if (g->status != UNKNOWN)
-		hop_take(&l->passed, &h);
-	l->status = l->shown.there ? l->shown.status : UNKNOWN;
+		return hop_keep(r, &l->failed, &h, &at, err);
+	if (some)
+		return hop_keep(r, &l->sent, &h, &at, err);
+	return g->status != UNKNOWN ? hop_keep(r, &l->passed, &h, &at, err) : 0;
 }
 
-static void life_fold(const struct resolve *r, struct life *l, const struct gseen *g)
+static int life_fold(struct resolve *r, struct life *l, const struct gseen *g, struct err *err)
 {
-	uint32_t *const to[] = {&l->gateway_id, &l->response_id, &l->trace_id, &l->tenant,
-				&l->model,      &l->finish,      &l->message,  &l->route};
-	const uint32_t from[] = {g->gateway_id, g->response_id, g->trace_id, g->tenant,
-				 g->model,      g->finish,      g->message,  g->route};
+	uint32_t *const to[] = {&l->gateway_id, &l->response_id, &l->trace_id, &l->tenant, &l->model, &l->finish};
+	const uint32_t from[] = {g->gateway_id, g->response_id, g->trace_id, g->tenant, g->model, g->finish};
 	for (size_t i = 0; i < ARRAY_SIZE(to); i++)
 		if (!*to[i])
 			*to[i] = from[i];
@@ -379,7 +411,7 @@ static void life_fold(const struct resolve *r, struct life *l, const struct gsee
 	int64_t start = g->started != UNKNOWN ? g->started : g->what == G_STARTED ? g->at : UNKNOWN;
 	int64_t end = g->finished != UNKNOWN ? g->finished : is_final(g) ? g->at : UNKNOWN;
 	l->started = earlier(l->started, start);
-	life_outcome(r, l, g);
+	int res = life_outcome(r, l, g, err);
 	l->finished = later(l->finished, end);
 	if (g->what == G_STARTED) {
 		l->start_source = g->source + 1;
@@ -397,12 +429,14 @@ static void life_fold(const struct resolve *r, struct life *l, const struct gsee
 		l->input_flag = (uint8_t)g->input_flag;
 	}
 	l->output = later(l->output, g->output);
-	if (l->bytes_out == UNKNOWN || l->shown.bytes != UNKNOWN)
-		l->bytes_out = l->shown.there && l->shown.bytes != UNKNOWN ? l->shown.bytes : g->bytes_out;
+	struct hop shown = hop_at(r, l->shown);
+	if (l->bytes_out == UNKNOWN || shown.bytes != UNKNOWN)
+		l->bytes_out = shown.there && shown.bytes != UNKNOWN ? shown.bytes : g->bytes_out;
 	l->streamed = MAX(l->streamed, g->streamed);
 	l->client_gone = MAX(l->client_gone, g->client_gone);
 	if (g->batch > (int64_t)l->batch)
 		l->batch = (uint32_t)MIN(g->batch, UINT32_MAX);
+	return res;
 }
 
 static int life_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
@@ -436,7 +470,7 @@ static int life_row(struct resolve *r, uint32_t source, const struct event_batch
 			res = busy_add(r, busy, at, err);
 	}
 	if (!res && !copy) {
-		life_fold(r, l, &g);
+		res = life_fold(r, l, &g, err);
 		if (busy)
 			busy_changed(r, busy, at);
 		if (is_final(&g) && g.key && l->start_source == g.source + 1)
@@ -495,7 +529,8 @@ static int life_batches(struct resolve *r, struct err *err)
 
 int life_load(struct resolve *r, struct err *err)
 {
-	uint32_t mask = ((1u << GATEWAY_COLUMNS) - 1) & ~(1u << GATEWAY_BYTES_IN | 1u << GATEWAY_UPSTREAM);
+	uint32_t mask = ((1u << GATEWAY_COLUMNS) - 1) & ~(1u << GATEWAY_BYTES_IN | 1u << GATEWAY_UPSTREAM |
+							  1u << GATEWAY_MESSAGE | 1u << GATEWAY_ROUTE);
 	int res = load_each(r, EVENT_GATEWAY, mask, life_row, err);
 	names_unchain(&r->names);
 	busy_done(r);

@@ -248,6 +248,17 @@ static void sort_few(const struct sorting *s, char *list, size_t n)
 	}
 }
 
+/* In parts, so that the budget holds. */
+static void copy_items(const struct sorting *s, char *to, const char *from, size_t bytes)
+{
+	for (size_t at = 0, part; at < bytes; at += part) {
+		part = MIN(bytes - at, (size_t)MIB);
+		memcpy(to + at, from + at, part);
+		if (part == MIB)
+			scratch_trim(&s->r->scratch);
+	}
+}
+
 static int merge(const struct sorting *s, const char *from, char *to, size_t mid, size_t n, struct err *err)
 {
 	const char *a = from, *a_end = from + mid * s->size, *b = a_end, *b_end = from + n * s->size;
@@ -261,8 +272,8 @@ static int merge(const struct sorting *s, const char *from, char *to, size_t mid
 		to += s->size;
 		res = resolve_tick(s->r, err);
 	}
-	memcpy(to, a, (size_t)(a_end - a));
-	memcpy(to + (a_end - a), b, (size_t)(b_end - b));
+	copy_items(s, to, a, (size_t)(a_end - a));
+	copy_items(s, to + (a_end - a), b, (size_t)(b_end - b));
 	return res;
 }
 
@@ -284,7 +295,7 @@ int sort_items(struct resolve *r, void *list, size_t n, size_t size, order_fn cm
 		to = t;
 	}
 	if (!res && from != list)
-		memcpy(list, from, n * size);
+		copy_items(&s, list, from, n * size);
 	return res;
 }
 

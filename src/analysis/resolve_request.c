@@ -149,8 +149,9 @@ static int describe(struct resolve *r, struct request *q, struct err *err)
 		if (!q->model)
 			q->model = l->model;
 		batch |= l->batch > 1 && !l->element;
+		int64_t status = life_status(r, l);
 		errors = MAX(errors, MAX(l->prefill_errors, l->decode_errors) +
-					 (l->final && l->status != UNKNOWN && l->status < 400));
+					 (l->final && status != UNKNOWN && status < 400));
 		retries = MAX(retries, l->retries + 1);
 		better_name(&q->name, &rank, l->gateway_id, 8);
 		better_name(&q->name, &rank, l->response_id, 4);
@@ -178,15 +179,37 @@ static int describe(struct resolve *r, struct request *q, struct err *err)
 	return q->name ? 0 : names_id(&r->names, TEXT("unnamed"), &q->name, err);
 }
 
+struct request_key {
+	int64_t first;
+	uint32_t name, node, at;
+};
+
 static int request_cmp(const void *a, const void *b, void *ctx)
 {
 	const struct resolve *r = ctx;
-	const struct request *x = shelf_at(&r->requests, *(const uint32_t *)a),
-			     *y = shelf_at(&r->requests, *(const uint32_t *)b);
+	const struct request_key *x = a, *y = b;
 	if (x->first != y->first)
 		return x->first < y->first ? -1 : 1;
 	int c = x->name == y->name ? 0 : text_cmp(names_text(&r->names, x->name), names_text(&r->names, y->name));
 	return c ? c : x->node < y->node ? -1 : x->node > y->node;
+}
+
+static int requests_order(struct resolve *r, struct err *err)
+{
+	uint32_t n = r->requests.n;
+	struct request_key *keys = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*keys));
+	r->request_order = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*r->request_order));
+	int res = keys && r->request_order ? 0 : err_nomem(err);
+	for (uint32_t i = 0; i < n && !res; i++) {
+		const struct request *q = shelf_at(&r->requests, i);
+		keys[i] = (struct request_key){q->first, q->name, q->node, i};
+		res = resolve_tick(r, err);
+	}
+	if (!res)
+		res = sort_items(r, keys, n, sizeof(*keys), request_cmp, r, err);
+	for (uint32_t i = 0; i < n && !res; i++)
+		r->request_order[i] = keys[i].at;
+	return res;
 }
 
 static int unique_name(struct resolve *r, struct request *q, struct err *err)
@@ -215,14 +238,8 @@ int join_all(struct resolve *r, struct err *err)
 		if (!res)
 			res = resolve_tick(r, err);
 	}
-	r->request_order = scratch_alloc(&r->scratch, (size_t)r->requests.n + 1, sizeof(*r->request_order));
-	if (!res && !r->request_order)
-		res = err_nomem(err);
-	if (res)
-		return res;
-	for (uint32_t i = 0; i < r->requests.n; i++)
-		r->request_order[i] = i;
-	res = order_sort(r, r->request_order, r->requests.n, request_cmp, err);
+	if (!res)
+		res = requests_order(r, err);
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		struct request *q = shelf_at(&r->requests, r->request_order[i]);
 		q->id = (int64_t)i + 1;

@@ -291,10 +291,10 @@ static void hops_of(const struct resolve *r, const struct request *q, struct res
 {
 	for (uint32_t i = 0; i < q->n_lives; i++) {
 		const struct life *l = life_at(r, r->life_order[q->lives_from + i]);
-		hop_take(&p->shown, &l->shown);
-		hop_take(&p->sent, &l->sent);
-		hop_take(&p->failed, &l->failed);
-		hop_take(&p->passed, &l->passed);
+		hop_take(&p->shown, hop_at(r, l->shown));
+		hop_take(&p->sent, hop_at(r, l->sent));
+		hop_take(&p->failed, hop_at(r, l->failed));
+		hop_take(&p->passed, hop_at(r, l->passed));
 	}
 }
 
@@ -391,16 +391,16 @@ static int response_row(struct resolve *r, struct sql *s, const struct request *
 	for (size_t i = 0; i < ARRAY_SIZE(head) && !res; i++)
 		res = sql_int(s, ++c, head[i], err);
 	if (!res)
-		res = sql_text(s, ++c, maybe(flag_name(p->prompt == UNKNOWN ? FLAG_NONE : p->prompt_flag)), err);
+		res = sql_text_kept(s, ++c, maybe(flag_name(p->prompt == UNKNOWN ? FLAG_NONE : p->prompt_flag)), err);
 	if (!res)
 		res = sql_int(s, ++c, p->output, err);
 	if (!res)
 		res = sql_int(s, ++c, p->bytes, err);
 	static const char *const tri[] = {"no", "yes", "unknown"};
 	if (!res)
-		res = sql_text(s, ++c, text_of(tri[p->delivered]), err);
+		res = sql_text_kept(s, ++c, text_of(tri[p->delivered]), err);
 	if (!res)
-		res = sql_text(s, ++c, text_of(p->basis), err);
+		res = sql_text_kept(s, ++c, text_of(p->basis), err);
 	if (!res)
 		res = sql_int(s, ++c, p->started, err);
 	if (!res)
@@ -408,7 +408,7 @@ static int response_row(struct resolve *r, struct sql *s, const struct request *
 	if (!res)
 		res = refs_json(r, &p->refs, tmp, err);
 	if (!res)
-		res = sql_text(s, ++c, buf_text(tmp), err);
+		res = sql_text_kept(s, ++c, buf_text(tmp), err);
 	return res ? res : sql_run(s, err);
 }
 

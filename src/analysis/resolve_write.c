@@ -56,7 +56,7 @@ static int tenants_write(struct resolve *r, struct err *err)
 		*tenant_id(r, list[i]) = i + 1;
 		res = sql_int(s, 1, (int64_t)i + 1, err);
 		if (!res)
-			res = sql_text(s, 2, names_text(&r->names, list[i]), err);
+			res = sql_text_kept(s, 2, names_text(&r->names, list[i]), err);
 		if (!res)
 			res = sql_run(s, err);
 	}
@@ -87,17 +87,17 @@ static int write_request(struct resolve *r, struct sql *s, const struct request 
 	if (!res)
 		res = sql_int(s, 1, q->id, err);
 	if (!res)
-		res = sql_text(s, 2, names_text(&r->names, q->name), err);
+		res = sql_text_kept(s, 2, names_text(&r->names, q->name), err);
 	if (!res)
 		res = sql_int(s, 3, q->tenant ? *tenant_id(r, q->tenant) : UNKNOWN, err);
 	if (!res)
-		res = sql_text(s, 4, names_text(&r->names, q->model), err);
+		res = sql_text_kept(s, 4, names_text(&r->names, q->model), err);
 	if (!res)
 		res = sql_int(s, 5, q->first, err);
 	if (!res)
 		res = sql_int(s, 6, q->last, err);
 	if (!res)
-		res = sql_text(s, 7, q->conflict ? buf_text(tmp) : (struct text){NULL, 0}, err);
+		res = sql_text_kept(s, 7, q->conflict ? buf_text(tmp) : (struct text){NULL, 0}, err);
 	return res ? res : sql_run(s, err);
 }
 
@@ -126,12 +126,12 @@ static int bind_alias(struct resolve *r, struct sql *s, int at, const struct ali
 	static const char *const kinds[] = {"gateway_id", "response_id", "trace_id", "rid", "room"};
 	int res = sql_int(s, at, p->request, err);
 	if (!res)
-		res = sql_text(s, at + 1, text_of(kinds[p->row.kind]), err);
+		res = sql_text_kept(s, at + 1, text_of(kinds[p->row.kind]), err);
 	if (!res)
-		res = sql_text(s, at + 2, names_text(&r->names, p->row.value), err);
+		res = sql_text_kept(s, at + 2, names_text(&r->names, p->row.value), err);
 	if (!res)
 		res = sql_int(s, at + 3, p->row.worker ? worker_at(r, p->row.worker - 1)->id : UNKNOWN, err);
-	return res ? res : sql_text(s, at + 4, text_of(rule_name(p->rule)), err);
+	return res ? res : sql_text_kept(s, at + 4, text_of(rule_name(p->rule)), err);
 }
 
 static int flush_aliases(struct resolve *r, struct alias_writer *w, struct err *err)
@@ -213,23 +213,23 @@ static int bind_leg(struct resolve *r, struct sql *s, const struct request *q, c
 	const struct text names[] = {maybe(role_name((enum role)l->role)), names_text(&r->names, l->rid),
 				     names_text(&r->names, l->room)};
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !res; i++)
-		res = sql_text(s, ++c, names[i], err);
+		res = sql_text_kept(s, ++c, names[i], err);
 	const int64_t times[] = {l->started, l->finished, l->input};
 	for (size_t i = 0; i < ARRAY_SIZE(times) && !res; i++)
 		res = sql_int(s, ++c, times[i], err);
 	if (!res)
-		res = sql_text(s, ++c, maybe(flag_name((enum flag)l->input_flag)), err);
+		res = sql_text_kept(s, ++c, maybe(flag_name((enum flag)l->input_flag)), err);
 	const int64_t counts[] = {l->cached, l->output, l->rejected, l->limit};
 	for (size_t i = 0; i < ARRAY_SIZE(counts) && !res; i++)
 		res = sql_int(s, ++c, counts[i], err);
 	if (!res)
-		res = sql_text(s, ++c, maybe(outcomes[l->outcome]), err);
+		res = sql_text_kept(s, ++c, maybe(outcomes[l->outcome]), err);
 	if (!res)
-		res = sql_text(s, ++c, names_text(&r->names, l->finish), err);
+		res = sql_text_kept(s, ++c, names_text(&r->names, l->finish), err);
 	if (!res)
 		res = sql_int(s, ++c, l->status ? l->status : UNKNOWN, err);
 	if (!res)
-		res = sql_text(s, ++c, names_text(&r->names, l->message), err);
+		res = sql_text_kept(s, ++c, names_text(&r->names, l->message), err);
 	return res ? res : sql_int(s, ++c, l->batch ? (int64_t)l->batch : UNKNOWN, err);
 }
 
@@ -250,7 +250,7 @@ static int write_legs(struct resolve *r, struct sql *s, struct request *q, int64
 		if (!res)
 			res = refs_json(r, &l->refs, tmp, err);
 		if (!res)
-			res = sql_text(s, 22, buf_text(tmp), err);
+			res = sql_text_kept(s, 22, buf_text(tmp), err);
 		if (!res)
 			res = sql_run(s, err);
 	}

@@ -231,6 +231,13 @@ int sql_text(struct sql *s, int at, struct text v, struct err *err)
 	return bound(s, sqlite3_bind_text64(s->st, at, v.ptr, v.len, SQLITE_TRANSIENT, SQLITE_UTF8), err);
 }
 
+int sql_text_kept(struct sql *s, int at, struct text v, struct err *err)
+{
+	if (!v.ptr)
+		return bound(s, sqlite3_bind_null(s->st, at), err);
+	return bound(s, sqlite3_bind_text64(s->st, at, v.ptr, v.len, SQLITE_STATIC, SQLITE_UTF8), err);
+}
+
 int sql_blob(struct sql *s, int at, struct text v, struct err *err)
 {
 	if (!v.ptr)
