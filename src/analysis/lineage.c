@@ -448,10 +448,32 @@ static int stream(struct run *r, struct err *err)
 	return 0;
 }
 
+/* Page logs that were found in order hold reads (resolve_page.c). *ret: workers that it is not known of. */
+static int known_reads(struct run *r, uint32_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	*ret = r->l->n_workers;
+	int rc = sql_prepare(&s, r->c,
+			     "SELECT DISTINCT w.worker FROM json_each((SELECT value FROM case_info WHERE "
+			     "key = 'page_logs_in_order')) j JOIN worker w ON w.name = j.value",
+			     err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		for (uint32_t i = 0; i < r->l->n_workers; i++) {
+			struct lineage_worker *w = &r->l->workers[i];
+			*ret -= w->implied && w->id == sql_get_int(s, 0);
+			w->implied &= w->id != sql_get_int(s, 0);
+		}
+	}
+	return rc;
+}
+
 /* Which workers log reads at all? Stops as soon as every one has been seen to. */
 static int find_reads(struct run *r, struct err *err)
 {
-	uint32_t open = r->l->n_workers;
+	uint32_t open;
+	int res = known_reads(r, &open, err);
+	if (res < 0)
+		return res;
 	for (uint32_t i = 0; i < r->n_sources && open; i++) {
 		struct source *src = &r->sources[i];
 		CLEANUP(event_scan_closep) struct event_scan *scan = NULL;
