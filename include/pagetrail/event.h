@@ -180,6 +180,7 @@ struct event_batch {
 
 int event_batch_new(struct event_batch **ret, enum event_kind kind, uint32_t cap, struct err *err) MUST_CHECK;
 void event_batch_free(struct event_batch *b);
+void event_batch_reset(struct event_batch *b); /* empty again, with the memory that it has */
 /* Appends a copy. 1 when the batch is full (n == cap or bytes at the limit): nothing was appended. */
 int event_batch_add(struct event_batch *b, const struct event *e, struct err *err) MUST_CHECK;
 static inline bool event_known(const struct event_batch *b, uint32_t row, unsigned column)

@@ -2,7 +2,8 @@
 /* event.c - the table of kinds, batches, and the one-line dump
  *
  * The columns of a batch lie in one anonymous mapping: pages nobody wrote cost nothing, so a source of ten events
- * does not pay for the room of 65536. Texts and runs live in the batch's arena.
+ * does not pay for the room of 65536. Texts and runs live in the batch's arena. What is not known in a row is not written:
+ * a batch that is used again has old values there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,19 +44,15 @@ _Static_assert(BOOT_COLUMNS <= EVENT_COLUMNS_MAX && LEG_COLUMNS <= EVENT_COLUMNS
 	       "a mask of 32 bits selects columns");
 
 /* The batch and the memory behind its columns: a mapping of its own where much of it may never be touched, ordinary
- * memory, which is used again, where it is small. A mapping that gets many rows moves into huge pages: the kernel's
- * work for small ones would cost more than all else that is done for a row. */
+ * memory where it is small. */
 struct whole {
 	struct event_batch batch;
-	void *map, *old_map; /* the old one holds texts */
-	size_t map_bytes, old_bytes;
-	bool mapped;   /* else from malloc() */
-	uint32_t rows; /* that there is room for */
-	char *text;    /* room for texts, once in huge pages */
-	size_t text_left;
+	void *map;
+	size_t map_bytes;
+	bool mapped; /* else from malloc() */
 };
 
-enum { MAP_FROM_BYTES = 4 << 20, HUGE_FROM_ROWS = 4096, HUGE_FROM_BYTES = 1 << 20, HUGE_BYTES = 2 << 20 };
+enum { MAP_FROM_BYTES = 4 << 20 };
 
 /* Hands out the next array of the mapping, or only counts while base is NULL. */
 static void *place(char *base, size_t *at, size_t n, size_t size)
@@ -66,25 +63,10 @@ static void *place(char *base, size_t *at, size_t n, size_t size)
 	return p;
 }
 
-static size_t lay_out_columns(struct event_batch *b, char *base, size_t at, size_t n, uint32_t columns)
+/* Sets all array pointers; the same walk with base NULL gives the bytes needed. */
+static size_t lay_out(struct event_batch *b, char *base)
 {
-	for (uint32_t left = columns; left; left &= left - 1) {
-		unsigned c = (unsigned)__builtin_ctz(left);
-
-		switch (event_kinds[b->kind].columns[c].type) {
-		case COLUMN_INT: b->ints[c] = place(base, &at, n, sizeof(*b->ints[c])); break;
-		case COLUMN_TEXT: b->texts[c] = place(base, &at, n, sizeof(*b->texts[c])); break;
-		case COLUMN_PAGES: b->run_end = place(base, &at, n, sizeof(*b->run_end)); break;
-		}
-	}
-	return at;
-}
-
-/* Sets all array pointers, for n rows, those of the columns `first` first; the same walk with base NULL gives the bytes
- * needed. *ret_first: bytes up to there. */
-static size_t lay_out(struct event_batch *b, char *base, size_t n, uint32_t first, size_t *ret_first)
-{
-	size_t at = 0;
+	size_t at = 0, n = b->cap;
 
 	b->ts_ns = place(base, &at, n, sizeof(*b->ts_ns));
 	b->ts_quality = place(base, &at, n, sizeof(*b->ts_quality));
@@ -92,10 +74,14 @@ static size_t lay_out(struct event_batch *b, char *base, size_t n, uint32_t firs
 	b->byte_off = place(base, &at, n, sizeof(*b->byte_off));
 	b->byte_len = place(base, &at, n, sizeof(*b->byte_len));
 	b->known = place(base, &at, n, sizeof(*b->known));
-	at = lay_out_columns(b, base, at, n, b->columns & first);
-	if (ret_first)
-		*ret_first = at;
-	return lay_out_columns(b, base, at, n, b->columns & ~first);
+	for (unsigned c = 0; c < event_kinds[b->kind].n_columns; c++) {
+		switch (event_kinds[b->kind].columns[c].type) {
+		case COLUMN_INT: b->ints[c] = place(base, &at, n, sizeof(*b->ints[c])); break;
+		case COLUMN_TEXT: b->texts[c] = place(base, &at, n, sizeof(*b->texts[c])); break;
+		case COLUMN_PAGES: b->run_end = place(base, &at, n, sizeof(*b->run_end)); break;
+		}
+	}
+	return at;
 }
 
 int event_batch_new(struct event_batch **ret, enum event_kind kind, uint32_t cap, struct err *err)
@@ -114,15 +100,14 @@ int event_batch_new(struct event_batch **ret, enum event_kind kind, uint32_t cap
 	b->cap = cap;
 	b->columns = (uint32_t)((UINT64_C(1) << event_kinds[kind].n_columns) - 1);
 	arena_init(&b->arena, 0);
-	w->map_bytes = lay_out(b, NULL, cap, 0, NULL);
-	w->rows = cap;
+	w->map_bytes = lay_out(b, NULL);
 	if (w->map_bytes && w->map_bytes < MAP_FROM_BYTES) {
 		w->map = calloc(1, w->map_bytes);
 		if (!w->map) {
 			free(w);
 			return err_nomem(err);
 		}
-		lay_out(b, w->map, cap, 0, NULL);
+		lay_out(b, w->map);
 	} else if (w->map_bytes) {
 		w->map = mmap(NULL, w->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (w->map == MAP_FAILED) {
@@ -130,7 +115,7 @@ int event_batch_new(struct event_batch **ret, enum event_kind kind, uint32_t cap
 			return err_nomem(err);
 		}
 		w->mapped = true;
-		lay_out(b, w->map, cap, 0, NULL);
+		lay_out(b, w->map);
 	}
 	*ret = b;
 	return 0;
@@ -147,99 +132,16 @@ void event_batch_free(struct event_batch *b)
 		munmap(w->map, w->map_bytes);
 	else
 		free(w->map);
-	if (w->old_map)
-		munmap(w->old_map, w->old_bytes);
 	free(w);
 }
 
-static void copy_rows(void *to, const void *from, uint32_t n, size_t size)
+void event_batch_reset(struct event_batch *b)
 {
-	if (n)
-		memcpy(to, from, n * size);
-}
-
-/* How many rows the batch will have when they go on as they began. */
-static uint32_t rows_ahead(const struct event_batch *b)
-{
-	uint64_t rows = (uint64_t)b->n * EVENT_BATCH_MAX_BYTES / MAX(b->bytes, (size_t)1);
-
-	return (uint32_t)MIN(b->cap, rows + rows / 16);
-}
-
-/* Bytes that `rows` rows will take when n took so many. */
-static size_t ahead(size_t bytes, uint32_t n, uint32_t rows)
-{
-	uint64_t all = (uint64_t)bytes * rows / MAX(n, 1);
-
-	return (size_t)MIN(all + all / 16, EVENT_BATCH_MAX_BYTES);
-}
-
-static void move_runs(struct event_batch *b, char *to, size_t cap)
-{
-	uint32_t held = b->run_end && b->n ? b->run_end[b->n - 1] : 0;
-
-	if (held >= cap)
-		return;
-	copy_rows(to, b->runs, held, sizeof(*b->runs));
-	b->runs = (struct page_run *)(void *)to;
-	b->runs_cap = (uint32_t)cap;
-}
-
-/* Into a mapping with room for `rows`: huge pages for texts, runs and the columns that are in use, then the others. Happens
- * once, and once more when the guess at the rows was too low. */
-static int move_to_huge(struct whole *w, uint32_t rows, struct err *err)
-{
-	struct event_batch *b = &w->batch, old = *b;
-	uint32_t n = b->n, used = 0;
-	size_t first, bytes, text = 0, runs = 0;
-	char *map, *base;
-
-	for (uint32_t r = 0; r < n; r++)
-		used |= b->known[r];
-	bytes = lay_out(&old, NULL, rows, used, &first);
-	old = *b;
-	if (!w->text) {
-		size_t grown = MIN(b->arena.used, 2 * (size_t)b->runs_cap * sizeof(*b->runs)); /* and left behind */
-
-		text = ahead(b->arena.used - grown, n, rows) & ~(size_t)63;
-		runs = ahead(b->run_end ? b->run_end[n - 1] * sizeof(*b->runs) : 0, n, rows) & ~(size_t)63;
-	}
-	bytes += text + runs + 2 * HUGE_BYTES;
-	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED)
-		return err_nomem(err);
-	base = map + (HUGE_BYTES - (uintptr_t)map % HUGE_BYTES) % HUGE_BYTES;
-	(void)madvise(base, text + runs + first, MADV_HUGEPAGE);
-	lay_out(b, base + text + runs, rows, used, NULL);
-	copy_rows(b->ts_ns, old.ts_ns, n, sizeof(*b->ts_ns));
-	copy_rows(b->ts_quality, old.ts_quality, n, sizeof(*b->ts_quality));
-	copy_rows(b->worker, old.worker, n, sizeof(*b->worker));
-	copy_rows(b->byte_off, old.byte_off, n, sizeof(*b->byte_off));
-	copy_rows(b->byte_len, old.byte_len, n, sizeof(*b->byte_len));
-	copy_rows(b->known, old.known, n, sizeof(*b->known));
-	for (uint32_t left = used; left; left &= left - 1) {
-		unsigned c = (unsigned)__builtin_ctz(left);
-
-		if (b->ints[c])
-			copy_rows(b->ints[c], old.ints[c], n, sizeof(*b->ints[c]));
-		if (b->texts[c])
-			copy_rows(b->texts[c], old.texts[c], n, sizeof(*b->texts[c]));
-	}
-	if (b->run_end)
-		copy_rows(b->run_end, old.run_end, n, sizeof(*b->run_end));
-	if (w->text) {
-		w->old_map = w->map;
-		w->old_bytes = w->map_bytes;
-	} else {
-		munmap(w->map, w->map_bytes);
-		w->text = base;
-		w->text_left = text;
-		move_runs(b, base + text, runs / sizeof(*b->runs));
-	}
-	w->map = map;
-	w->map_bytes = bytes;
-	w->rows = rows;
-	return 0;
+	arena_reset(&b->arena);
+	b->n = 0;
+	b->bytes = 0;
+	b->runs = NULL;
+	b->runs_cap = 0;
 }
 
 static inline uint64_t load(const char *p, size_t n)
@@ -274,49 +176,17 @@ static inline bool same(struct text a, struct text b)
 	return true;
 }
 
-/* As memcpy(), for what is mostly a name. */
-static inline void copy(char *to, const char *from, size_t n)
+/* Neighbouring rows often say the same: then they share the bytes. before: the row in front has a value, too. */
+static inline bool keep_text(struct event_batch *b, struct text *column, struct text t, bool before)
 {
-	if (n > 64 || n < 4) {
-		memcpy(to, from, n);
-	} else if (n < 8) {
-		uint32_t head, tail;
-
-		memcpy(&head, from, 4);
-		memcpy(&tail, from + n - 4, 4);
-		memcpy(to, &head, 4);
-		memcpy(to + n - 4, &tail, 4);
-	} else {
-		uint64_t tail = load(from + n - 8, 8), part;
-
-		for (size_t i = 0; i + 8 < n; i += 8) {
-			part = load(from + i, 8);
-			memcpy(to + i, &part, 8);
-		}
-		memcpy(to + n - 8, &tail, 8);
-	}
-}
-
-/* Neighbouring rows often say the same: then they share the bytes. */
-static bool keep_text(struct event_batch *b, struct text *column, struct text t)
-{
-	struct whole *w = (struct whole *)b; /* its first member */
 	struct text *to = &column[b->n];
 
 	if (t.len == 0) {
 		*to = (struct text){"", 0};
 		return true;
 	}
-	if (b->n && same(to[-1], t)) {
+	if (before && same(to[-1], t)) {
 		*to = to[-1];
-		return true;
-	}
-	if (t.len < w->text_left) {
-		copy(w->text, t.ptr, t.len);
-		w->text[t.len] = '\0';
-		*to = (struct text){w->text, t.len};
-		w->text += t.len + 1;
-		w->text_left -= t.len + 1;
 		return true;
 	}
 	*to = arena_text(&b->arena, t);
@@ -359,8 +229,7 @@ static size_t event_bytes(const struct event *e)
 int event_batch_add(struct event_batch *b, const struct event *e, struct err *err)
 {
 	const struct event_kind_info *kind = &event_kinds[b->kind];
-	struct whole *w = (struct whole *)b;
-	uint32_t n = b->n;
+	uint32_t n = b->n, before = n ? b->known[n - 1] : 0;
 	size_t bytes;
 
 	if (e->kind != b->kind || e->known >> kind->n_columns || e->n_runs > PAGE_RUNS_MAX)
@@ -371,13 +240,6 @@ int event_batch_add(struct event_batch *b, const struct event *e, struct err *er
 	/* an event that is too large for any batch gets one for itself */
 	if (n && bytes > EVENT_BATCH_MAX_BYTES - MIN(b->bytes, EVENT_BATCH_MAX_BYTES))
 		return 1;
-	if (n == w->rows || (!w->text && n >= HUGE_FROM_ROWS / 16 && w->rows == EVENT_BATCH_MAX &&
-			     (n == HUGE_FROM_ROWS || b->bytes >= HUGE_FROM_BYTES))) {
-		int r = move_to_huge(w, n == w->rows ? b->cap : rows_ahead(b), err);
-
-		if (r < 0)
-			return r;
-	}
 	for (uint32_t left = e->known & kind->ints; left; left &= left - 1) {
 		unsigned c = (unsigned)__builtin_ctz(left);
 
@@ -386,10 +248,10 @@ int event_batch_add(struct event_batch *b, const struct event *e, struct err *er
 	for (uint32_t left = e->known & kind->texts; left; left &= left - 1) {
 		unsigned c = (unsigned)__builtin_ctz(left);
 
-		if (!keep_text(b, b->texts[c], e->t[c]))
+		if (!keep_text(b, b->texts[c], e->t[c], before >> c & 1))
 			return err_nomem(err);
 	}
-	if ((b->run_end && !keep_runs(b, e)) || !keep_text(b, b->worker, e->worker))
+	if ((b->run_end && !keep_runs(b, e)) || !keep_text(b, b->worker, e->worker, n > 0))
 		return err_nomem(err);
 	b->ts_ns[n] = e->ts.ns;
 	b->ts_quality[n] = (uint8_t)e->ts.quality;

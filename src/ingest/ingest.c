@@ -491,6 +491,7 @@ static int session_open(struct session *s, struct case_file *c, const struct ing
 {
 	*s = (struct session){.c = c, .o = o};
 	own_begin(&s->own, c ? case_path(c) : o->case_path);
+	spares_open(&s->spares);
 	if (o->format) {
 		s->forced = parser_find(o->parsers, o->n_parsers, text_of(o->format));
 		if (!s->forced)
@@ -517,6 +518,7 @@ static void session_close(struct session *s)
 {
 	pool_close(s->pool); /* first: its tasks hold blocks */
 	block_pool_close(s->blocks);
+	spares_close(&s->spares);
 	formats_close(&s->formats);
 	custody_close(&s->custody);
 	sources_done(&s->sources);

@@ -96,7 +96,7 @@ static int batch_run(struct task *t, struct err *err)
 {
 	struct batch_task *b = (struct batch_task *)t;
 	int rc = column_encode(b->batch, &b->bytes, &b->chunk, err);
-	event_batch_free(b->batch);
+	spares_give(&b->s->spares, b->batch);
 	b->batch = NULL;
 	block_put(b->block);
 	b->block = NULL;
@@ -106,7 +106,7 @@ static int batch_run(struct task *t, struct err *err)
 static void batch_drop(struct task *t)
 {
 	struct batch_task *b = (struct batch_task *)t;
-	event_batch_free(b->batch);
+	spares_give(&b->s->spares, b->batch);
 	block_put(b->block);
 	column_done(&b->chunk);
 	free(b);
@@ -175,7 +175,7 @@ static int on_event(void *ctx, const struct event *e, struct err *err)
 	for (;;) {
 		struct event_batch **b = &p->batches[e->kind];
 		if (!*b)
-			rc = event_batch_new(b, e->kind, EVENT_BATCH_MAX, err);
+			rc = spares_take(&p->s->spares, e->kind, b, err);
 		if (rc == 0)
 			rc = event_batch_add(*b, e, err);
 		if (rc != 1)
@@ -212,7 +212,7 @@ static int on_reject(void *ctx, uint64_t off, uint64_t len, uint64_t n, const ch
 static void pipeline_done(struct pipeline *p)
 {
 	for (int k = 0; k < EVENT_KINDS; k++)
-		event_batch_free(p->batches[k]);
+		spares_give(&p->s->spares, p->batches[k]);
 	block_put(p->block);
 	sql_end(p->reject);
 }

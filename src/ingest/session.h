@@ -13,6 +13,7 @@
 #include "own.h"
 #include "pagetrail/thread.h"
 #include "records.h"
+#include "spare.h"
 
 /* format_basis of a container that is kept as it is, and of a source that nothing could be read of */
 #define BASIS_AS_IT_IS "{\"reason\":\"a container, kept as it is\"}"
@@ -28,6 +29,7 @@ struct session {
 	struct custody custody;
 	struct pool *pool;
 	struct block_pool *blocks;
+	struct spares spares; /* the pool gives batches back */
 	struct own own;          /* the case file itself */
 	unsigned files;          /* below the path at hand */
 	uint64_t uncommitted;    /* bytes written since the last commit */
