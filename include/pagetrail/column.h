@@ -40,6 +40,8 @@ int column_decode(enum event_kind kind, struct text data, uint32_t mask, const s
 /* The same for a chunk of a case: its records come from the evidence. */
 int column_decode_stored(struct case_file *c, int64_t source, enum event_kind kind, struct text data, uint32_t mask,
 			 struct event_batch **ret, struct err *err) MUST_CHECK;
+/* In place of a column's number: the worker as the record names it. */
+#define COLUMN_WORKER UINT32_MAX
 /* May a row of this text column hold exactly `needle`? 0 no, 1 perhaps; an empty needle asks whether the column (of any
  * type) has any value at all. Much cheaper than decoding; the caller has checked the hash. */
 int column_holds(enum event_kind kind, struct text data, unsigned column, struct text needle,

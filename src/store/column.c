@@ -690,8 +690,9 @@ int column_holds(enum event_kind kind, struct text data, unsigned column, struct
 		r = read_directory(&x, kind, &in, (unsigned)h.sections, err);
 	if (r)
 		return r;
-	const struct section *s = find_section(&x, SECTION_OWN + column),
-			     *filter = find_section(&x, SECTION_FILTER + column);
+	bool worker = column == COLUMN_WORKER;
+	const struct section *s = find_section(&x, worker ? SECTION_WORKER : SECTION_OWN + column),
+			     *filter = worker ? NULL : find_section(&x, SECTION_FILTER + column);
 	if (!s || !needle.len)
 		return s != NULL;
 	if (s->coding & SECTION_SLICED && !filter)

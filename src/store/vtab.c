@@ -2,8 +2,9 @@
 /* vtab.c - boot_events, leg_events, gateway_events, page_events, load_events: the event chunks as tables
  *
  * Generated from event_kinds. Columns: source, byte_off, byte_len, ref, ts_ns, ts_quality, worker, then the kind's own.
- * A plan hands down the source, a range of ts_ns and a byte offset (chunks outside are never read) and the set of
- * columns used (others are never decompressed); SQLite still checks every row. worker is the name: "" and "/dp3" of a
+ * A plan hands down the source, the worker, a range of ts_ns, a byte offset and one text (a request's id, say): chunks
+ * that cannot hold such a row are not decoded. It hands down the set of columns used, too: others are never
+ * decompressed. SQLite still checks every row. worker is the name: "" and "/dp3" of a
  * chunk are completed with the worker of the source.
  */
 #include <inttypes.h>
@@ -15,8 +16,8 @@
 #include "vtab.h"
 
 enum { COL_SOURCE, COL_OFF, COL_LEN, COL_REF, COL_TS, COL_QUALITY, COL_WORKER, COL_OWN };
-/* idxNum: what argv holds, in this order; idxStr holds the mask of columns. */
-enum { PLAN_SOURCE = 1, PLAN_SINCE = 2, PLAN_UNTIL = 4, PLAN_OFF = 8, PLANS = 4 };
+/* idxNum: what argv holds, in this order; idxStr holds the mask of columns and the column of PLAN_TEXT. */
+enum { PLAN_SOURCE = 1, PLAN_SINCE = 2, PLAN_UNTIL = 4, PLAN_OFF = 8, PLAN_WORKER = 16, PLAN_TEXT = 32, PLANS = 6 };
 
 struct module {
 	struct case_file *c;
@@ -83,8 +84,12 @@ static uint32_t columns_used(const struct event_kind_info *info, uint64_t used)
 }
 
 /* Which plan bits a constraint serves. */
-static int constraint_plans(int column, int op)
+static int constraint_plans(const struct event_kind_info *kind, int column, int op)
 {
+	if (op == SQLITE_INDEX_CONSTRAINT_EQ && column == COL_WORKER)
+		return PLAN_WORKER;
+	if (op == SQLITE_INDEX_CONSTRAINT_EQ && column >= COL_OWN)
+		return kind->columns[column - COL_OWN].type == COLUMN_TEXT ? PLAN_TEXT : 0;
 	if (column == COL_SOURCE)
 		return op == SQLITE_INDEX_CONSTRAINT_EQ ? PLAN_SOURCE : 0;
 	if (column == COL_OFF)
@@ -102,13 +107,15 @@ static int constraint_plans(int column, int op)
 
 static int events_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	const struct module *m = ((struct table *)vtab)->m;
-	int at[PLANS], plan = 0;
+	const struct event_kind_info *kind = &event_kinds[((struct table *)vtab)->m->kind];
+	int at[PLANS] = {0}, plan = 0;
 	for (int i = 0; i < info->nConstraint; i++) {
 		int bit = info->aConstraint[i].usable
-			      ? constraint_plans(info->aConstraint[i].iColumn, info->aConstraint[i].op)
+			      ? constraint_plans(kind, info->aConstraint[i].iColumn, info->aConstraint[i].op)
 			      : 0;
 		if (!bit || plan & bit)
+			continue;
+		if (bit & (PLAN_TEXT | PLAN_WORKER) && strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
 			continue;
 		plan |= bit;
 		at[__builtin_ctz((unsigned)bit)] = i;
@@ -119,10 +126,11 @@ static int events_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		if (!(plan >> k & 1))
 			continue;
 		info->aConstraintUsage[at[k]].argvIndex = next++;
-		rows /= k == 3 ? 1000 : 10;
+		rows /= 1 << k == PLAN_OFF || 1 << k == PLAN_TEXT ? 1000 : 10;
 	}
 	info->idxNum = plan;
-	info->idxStr = sqlite3_mprintf("%u", columns_used(&event_kinds[m->kind], info->colUsed));
+	int text = plan & PLAN_TEXT ? info->aConstraint[at[5]].iColumn - COL_OWN : 0;
+	info->idxStr = sqlite3_mprintf("%u %d", columns_used(kind, info->colUsed), text);
 	if (!info->idxStr)
 		return SQLITE_NOMEM;
 	info->needToFreeIdxStr = 1;
@@ -174,6 +182,15 @@ static int events_next(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
+/* What is no text is left to SQLite. */
+static int scan_only(struct event_scan *s, unsigned column, sqlite3_value *v, struct err *err)
+{
+	if (sqlite3_value_type(v) != SQLITE_TEXT)
+		return 0;
+	const char *p = (const char *)sqlite3_value_text(v);
+	return p ? event_scan_only(s, column, (struct text){p, (size_t)sqlite3_value_bytes(v)}, err) : err_nomem(err);
+}
+
 static int events_filter(sqlite3_vtab_cursor *base, int plan, const char *columns, int argc, sqlite3_value **argv)
 {
 	struct cursor *cur = (struct cursor *)base;
@@ -181,6 +198,9 @@ static int events_filter(sqlite3_vtab_cursor *base, int plan, const char *column
 	struct err err = {0};
 	int64_t off = 0;
 	bool has_off = false;
+	sqlite3_value *worker = NULL, *text = NULL;
+	char *end;
+	uint32_t mask = (uint32_t)strtoul(columns, &end, 10), column = (uint32_t)strtoul(end, NULL, 10);
 	(void)argc;
 	event_scan_close(cur->scan);
 	cur->scan = NULL;
@@ -201,12 +221,18 @@ static int events_filter(sqlite3_vtab_cursor *base, int plan, const char *column
 			break;
 		case PLAN_SINCE: (void)vtab_bound(v, true, &f.since_ns); break;
 		case PLAN_UNTIL: (void)vtab_bound(v, false, &f.until_ns); break;
+		case PLAN_WORKER: worker = v; break;
+		case PLAN_TEXT: text = v; break;
 		default: has_off = sqlite3_value_type(v) == SQLITE_INTEGER; off = sqlite3_value_int64(v);
 		}
 	}
-	int r = event_scan_open(&cur->scan, cur->m->c, cur->m->kind, (uint32_t)strtoul(columns, NULL, 10), &f, &err);
+	int r = event_scan_open(&cur->scan, cur->m->c, cur->m->kind, mask, &f, &err);
 	if (!r && has_off)
 		r = event_scan_at(cur->scan, off, &err);
+	if (!r && worker)
+		r = scan_only(cur->scan, COLUMN_WORKER, worker, &err);
+	if (!r && text)
+		r = scan_only(cur->scan, column, text, &err);
 	return r ? fail(cur, &err) : events_next(base);
 }
 

@@ -291,6 +291,14 @@ static void page_events(void **state)
 	assert_string_equal(rows("SELECT seq FROM page_events WHERE source = NULL OR ts_ns = NULL"), "");
 	assert_string_equal(rows("SELECT seq FROM page_events WHERE seq = 3 OR op = 'free' OR source = 2"), "2;3;0;1;");
 	assert_string_equal(rows("SELECT count(*) FROM page_events"), "6;");
+	assert_string_equal(rows("SELECT source, seq FROM page_events WHERE op = 'free'"), "1|2;");
+	assert_string_equal(rows("SELECT source, seq FROM page_events WHERE op = 'FREE' COLLATE NOCASE"), "1|2;");
+	assert_string_equal(rows("SELECT seq FROM page_events WHERE op = 'none' OR op = 7"), "");
+	assert_string_equal(rows("SELECT source, seq FROM page_events WHERE worker = 'other'"), "1|2;1|3;");
+	assert_string_equal(rows("SELECT source, seq FROM page_events WHERE worker = 'decode-0'"), "1|0;");
+	assert_string_equal(rows("SELECT source, seq FROM page_events WHERE worker = 'decode-0/dp1'"), "1|1;");
+	assert_string_equal(rows("SELECT seq FROM page_events WHERE worker = 'decode-0' AND op = 'read'"), "");
+	assert_string_equal(rows("SELECT seq FROM page_events WHERE worker = 'decode' OR worker = ''"), "");
 	assert_string_equal(rows("SELECT count(*) FROM leg_events"), "0;");
 	/* pages as rows, a join of the events with their records' text */
 	assert_string_equal(
