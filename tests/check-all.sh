@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-all.sh BUILD - what takes longer than `make check` may: the other compiler, the removal test over more fleets, fuzzing
+# check-all.sh BUILD - what takes longer than `make check` may: the other compiler, the removal test over more fleets, more bit flips, fuzzing
 set -eu
 build=$1
 CC=clang CXX=clang++ sh src/setup.sh build-clang
@@ -9,4 +9,5 @@ meson test -C build-clang --print-errorlogs --no-rebuild --suite unit
 for seed in 11 12 13; do
 	PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_SEED=$seed PAGETRAIL_ROUNDS=4 python3 tests/scenario/removal.py
 done
+PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_FLIPS=1000 python3 tests/cli/bitflips.py
 sh tests/fuzz/run.sh 120

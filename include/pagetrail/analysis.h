@@ -12,6 +12,7 @@
 #pragma once
 
 #include "pagetrail/case.h"
+#include "pagetrail/feed.h"
 
 /* Rebuilds the dimension tables inside the caller's transaction. Deterministic: depends on events only. */
 int resolve_case(struct case_file *c, struct err *err) MUST_CHECK;
@@ -24,8 +25,11 @@ int resolve_record(struct case_file *c, int64_t at_ns, struct text extra, struct
 /* Cheap: ERR_DAMAGED unless journal, sources and tables are what the journal says. */
 int resolve_sealed(struct case_file *c, struct err *err) MUST_CHECK;
 /* Sure: resolves again beside the case (read-only is enough) and calls report() with the first row that differs of each
- * table. For a case where resolve_needed() is 0. 1: faults were reported. */
-int resolve_verify(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
+ * table. 1: faults were reported. RESOLVE_OLDER: nothing was compared, because the tables are older than the evidence.
+ * feed: page events that case_verify() decodes in another thread; may be NULL, and is left at the end. */
+enum { RESOLVE_OLDER = 2 };
+int resolve_verify(struct case_file *c, struct event_feed *feed,
+		   int (*report)(void *ctx, struct text where, struct text what), void *ctx,
 		   struct err *err) MUST_CHECK;
 
 /* What the user asserts or asks when classes are computed. Values entered by a person are printed as such. */

@@ -3,7 +3,8 @@
  *
  * Modes: CASE_READ opens read-only (also works on a read-only file or medium), query_only, defensive,
  * trusted_schema off, with the virtual tables registered; CASE_WRITE opens an existing case for one writer; CASE_CREATE
- * makes a new one (mode 0600) and fails if the file exists. Writers use WAL and leave a single plain file on case_close().
+ * makes a new one (mode 0600) and fails if the file exists. Each page that is read has its check sum compared, but with
+ * CASE_INSPECT: CASE_READ for those who look for damage and compare everything themselves. Writers use WAL and leave a single plain file on case_close().
  * Errors: ERR_DAMAGED for "not a case", "newer version", "damaged"; ERR_STORE for "locked by another writer"; ERR_IO.
  * Threads: a case belongs to one thread.
  */
@@ -16,7 +17,7 @@
 #include "pagetrail/text.h"
 
 enum { CASE_APPLICATION_ID = 0x50547261 /* "PTra" */, CASE_VERSION = 1 };
-enum case_mode { CASE_READ, CASE_WRITE, CASE_CREATE };
+enum case_mode { CASE_READ, CASE_WRITE, CASE_CREATE, CASE_INSPECT };
 
 int case_open(struct case_file **ret, const char *path, enum case_mode mode, struct err *err) MUST_CHECK;
 /* A case that a host program (the sqlite3 shell) has opened: registers the virtual tables on its connection, read-only in
@@ -59,8 +60,6 @@ int journal_verify(struct case_file *c, int64_t *ret_seq, struct err *err) MUST_
 /* Content digest: over logical rows (source hashes and accounting, evidence bytes, decoded events) in canonical order; the
  * same for every job count, file order and interruption. Hex. */
 int case_digest(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST_CHECK;
-/* The same right after case_verify() found no fault: the bytes have been hashed, only events are decoded again. */
-int case_digest_verified(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST_CHECK;
 
 /* One hash over all that is stored of a source: row, rejects, hashes of its chunks. It stands in its journal row. Hex. */
 int source_seal(struct case_file *c, int64_t source, char out[SHA256_HEX], struct err *err) MUST_CHECK;
@@ -76,8 +75,12 @@ void derived_unshadow(struct case_file *c);
 /* --- verify: the journal's chain, and sources against their seals. Cheap: decodes nothing. 1: faults were reported. */
 int case_verify_custody(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
 			struct err *err) MUST_CHECK;
-/* That, and reads everything once; calls report() for each fault ("evidence S3 chunk 17", "hash differs").
- * 0 sound, 1 faults were reported. A source that is still being read is sound. Tables that follow from the events are
- * judged by resolve_verify() (analysis.h). */
-int case_verify(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
+/* That, and reads everything once, with up to `jobs` threads; calls report() for each fault ("evidence S3@0+1048576",
+ * "hash differs"), in the caller's thread and in an order that does not depend on jobs.
+ * 0 sound: digest is the content digest. 1 faults were reported. A source that is still being read is sound. Tables that
+ * follow from the events are judged by resolve_verify() (analysis.h). feed: gets the decoded events of its kind; may be
+ * NULL. */
+struct event_feed;
+int case_verify(struct case_file *c, unsigned jobs, struct event_feed *feed,
+		int (*report)(void *ctx, struct text where, struct text what), void *ctx, char digest[SHA256_HEX],
 		struct err *err) MUST_CHECK;

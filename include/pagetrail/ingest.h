@@ -60,6 +60,11 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 /* 1: there is something below these paths that would be read, or that fails; 0 there is not. */
 int ingest_any(const char *const *paths, size_t n_paths, const char *case_path, struct err *err) MUST_CHECK;
 
+/* Events, rejects and account of a source made again from the evidence that the case holds of it (salvage.h): by the format
+ * and zone of its row. There are none before. Inside the caller's transaction. */
+int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t source, struct account *ret,
+		 struct err *err) MUST_CHECK;
+
 /* --- detection, also used by `formats test|explain` --- */
 struct detection {
 	const struct parser *parser;     /* NULL: none, or a tie */

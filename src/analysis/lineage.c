@@ -653,8 +653,9 @@ int lineage_run(struct lineage **ret, struct case_file *c, struct err *err)
 		if (rc == 0)
 			rc = run_whole(&r, err);
 		run_end(&r);
-		*ret = r.l;
-		if (rc == 0 && !r.missed)
+		bool done = rc == 0 && !r.missed;
+		*ret = done ? r.l : NULL; /* the caller frees what it is given, whatever comes */
+		if (done)
 			return 0;
 		lineage_free(r.l);
 		if (rc < 0)

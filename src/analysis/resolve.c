@@ -176,11 +176,12 @@ static int derived_from(struct case_file *c, char out[SHA256_HEX + 16], struct e
 	return 0;
 }
 
-static int resolve_into(struct case_file *c, bool fresh, struct err *err)
+static int resolve_into(struct case_file *c, bool fresh, struct event_feed *feed, struct err *err)
 {
 	struct resolve r;
 	char state[SHA256_HEX + 16];
 	int res = resolve_open(&r, c, err);
+	r.feed = feed;
 	if (!res)
 		res = resolve_events(&r, err);
 	if (!res && !fresh)
@@ -206,12 +207,12 @@ static int resolve_into(struct case_file *c, bool fresh, struct err *err)
 
 int resolve_case(struct case_file *c, struct err *err)
 {
-	return resolve_into(c, false, err);
+	return resolve_into(c, false, NULL, err);
 }
 
-int resolve_again(struct case_file *c, struct err *err)
+int resolve_again(struct case_file *c, struct event_feed *feed, struct err *err)
 {
-	return resolve_into(c, true, err);
+	return resolve_into(c, true, feed, err);
 }
 
 int resolve_needed(struct case_file *c, struct err *err)

@@ -15,6 +15,7 @@
 #include "pagetrail/arena.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
+#include "pagetrail/feed.h"
 
 #define UNKNOWN           INT64_MIN
 #define NO_INDEX          UINT32_MAX
@@ -356,6 +357,7 @@ struct worker_name {
 struct clock_pass;
 struct resolve {
 	struct case_file *c;
+	struct event_feed *feed; /* page events that somebody decodes anyway; NULL: none */
 	struct scratch scratch;
 	uint32_t ticks;
 	struct arena arena;

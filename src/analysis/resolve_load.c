@@ -97,10 +97,31 @@ static int load_batch(struct resolve *r, uint32_t source, const struct event_bat
 	return res;
 }
 
+/* Somebody decodes these events at the same time. 1: not those of this source. */
+static int load_fed(struct resolve *r, uint32_t source, row_fn row, struct err *err)
+{
+	struct event_batch *b;
+	if (!r->feed || event_feed_join(r->feed, r->sources[source].id))
+		return 1;
+	int res;
+	while ((res = event_feed_next(r->feed, &b, err)) == 1) {
+		res = load_batch(r, source, b, row, err);
+		event_batch_free(b);
+		if (res)
+			break;
+	}
+	return res;
+}
+
 static int load_sources_of(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row, struct err *err)
 {
 	for (uint32_t i = 0; i < r->n_sources; i++) {
 		if (!(r->sources[i].kinds & 1u << kind))
+			continue;
+		int fed = kind == EVENT_PAGE ? load_fed(r, i, row, err) : 1;
+		if (fed < 0)
+			return fed;
+		if (!fed)
 			continue;
 		CLEANUP(event_scan_closep) struct event_scan *scan = NULL;
 		struct event_filter filter = {r->sources[i].id, TIME_UNKNOWN, TIME_UNKNOWN};
@@ -122,6 +143,10 @@ int load_each(struct resolve *r, enum event_kind kind, uint32_t mask, row_fn row
 	int res = r->memo ? load_sources_of(r, kind, mask, row, err) : err_nomem(err);
 	free(r->memo);
 	r->memo = NULL;
+	if (kind == EVENT_PAGE && r->feed) { /* one pass is all that it feeds */
+		event_feed_leave(r->feed);
+		r->feed = NULL;
+	}
 	return res;
 }
 

@@ -124,22 +124,31 @@ static int compare_all(struct compare *v, struct err *err)
 				 "WHERE key IN ('page_logs_in_order', 'page_rids_unlisted') ORDER BY key", err);
 }
 
-int resolve_verify(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
-		   struct err *err)
+static int verify_now(struct compare *v, struct event_feed *feed, struct err *err)
+{
+	int r = derived_shadow(v->c, err);
+	if (!r)
+		r = resolve_again(v->c, feed, err);
+	return r ? r : compare_all(v, err);
+}
+
+int resolve_verify(struct case_file *c, struct event_feed *feed,
+		   int (*report)(void *ctx, struct text where, struct text what), void *ctx, struct err *err)
 {
 	struct compare v = {c, report, ctx, false};
 	struct err e = {0};
-	int r = derived_shadow(c, &e);
-	if (!r)
-		r = resolve_again(c, &e);
-	if (!r)
-		r = compare_all(&v, &e);
-	else if (r == ERR_DAMAGED)
+	int r = sql_exec(c, "BEGIN", &e); /* whether they are older has to be seen in the same state of the case */
+	int older = r ? 0 : resolve_needed(c, &e);
+	if (older < 0)
+		r = older;
+	if (!r && !older)
+		r = verify_now(&v, feed, &e);
+	if (r == ERR_DAMAGED)
 		r = fault(&v, "tables made from events", e.what);
 	derived_unshadow(c);
 	if (r && err && e.code)
 		*err = e;
-	return r ? r : v.faults;
+	return r ? r : v.faults ? 1 : older ? RESOLVE_OLDER : 0;
 }
 
 /* --- the hash in the journal --- */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pagetrail/analysis.h"
+#include "pagetrail/feed.h"
 
-/* resolve_case() into the empty temporary tables of derived_shadow(). */
-int resolve_again(struct case_file *c, struct err *err) MUST_CHECK;
+/* resolve_case() into the empty temporary tables of derived_shadow(). feed: may be NULL. */
+int resolve_again(struct case_file *c, struct event_feed *feed, struct err *err) MUST_CHECK;

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_verify.c - reads the whole case once and names everything that is not as it was written, or does not follow from it
  *
- * What no case can show by itself, rows taken away from the end of its journal, is said each time, with the remedy.
+ * The tables are checked in a thread and on a connection of their own, while the chunks are read; what that finds is
+ * shown behind the faults of the chunks, for every number of jobs. What no case can show by itself, rows taken away from
+ * the end of its journal, is said each time, with the remedy.
  */
 #include "cli.h"
 
 #include <inttypes.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "pagetrail/salvage.h"
+#include "pagetrail/thread.h"
 
 struct run {
 	struct rows *rows;
 	struct err *err;
+	unsigned jobs;
+	char digest[SHA256_HEX];
 };
 
 static int on_fault(void *ctx, struct text where, struct text what)
@@ -65,30 +74,125 @@ static int note_unfinished(struct case_file *c, struct run *run, struct err *err
 	return rc;
 }
 
-/* 1: faults were reported. */
-static int check_tables(struct case_file *c, struct run *run, struct err *err)
+/* What a salvaged case knows to be lost: no fault of this case, but nothing to keep silent about. */
+static int note_lost(struct case_file *c, struct run *run, struct err *err)
 {
-	struct err e = {0};
-	int rc = resolve_needed(c, &e);
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf list = BUF_INIT(16 * MIB);
+	int rc = sql_prepare(&s, c,
+			     "SELECT source, byte_off, byte_off + byte_len FROM reject WHERE reason = '" EVIDENCE_LOST
+			     "' ORDER BY source, byte_off",
+			     err);
+	while (!rc && (rc = sql_step(s, err)) == 1) {
+		rows_note(run->rows, "lost with a damaged case: source S%" PRId64 ", bytes %" PRId64 " to %" PRId64,
+			  sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2));
+		rc = buf_printf(&list, err, "%s{\"source\":%" PRId64 ",\"from\":%" PRId64 ",\"to\":%" PRId64 "}",
+				list.len ? "," : "[", sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2));
+	}
 	if (!rc)
-		return resolve_verify(c, on_fault, run, err);
-	if (rc == ERR_DAMAGED) {
-		rc = on_fault(run, TEXT("tables made from events"), text_of(e.what));
-		return rc ? rc : 1;
+		rc = buf_add(&list, list.len ? "]" : "[]", list.len ? 1 : 2, err);
+	if (!rc)
+		rows_extra(run->rows, "lost", buf_text(&list));
+	return rc;
+}
+
+/* --- the tables, beside --- */
+
+struct tables_task {
+	struct task task;
+	const char *path;
+	int rc; /* of resolve_verify() */
+	struct err err;
+	struct event_feed *feed;
+	struct buf faults; /* where, NUL, what, NUL, … */
+	struct tables_task **owner;
+};
+
+static int keep_fault(void *ctx, struct text where, struct text what)
+{
+	struct tables_task *t = ctx;
+	int rc = buf_add_text(&t->faults, where, &t->err);
+	if (!rc)
+		rc = buf_add_char(&t->faults, 0, &t->err);
+	if (!rc)
+		rc = buf_add_text(&t->faults, what, &t->err);
+	return rc ? rc : buf_add_char(&t->faults, 0, &t->err);
+}
+
+/* Never fails: what went wrong is judged when the chunks have been. */
+static int tables_run(struct task *task, struct err *err)
+{
+	struct tables_task *t = (struct tables_task *)task;
+	(void)err;
+	CLEANUP(case_closep) struct case_file *c = NULL;
+	t->rc = case_open(&c, t->path, CASE_INSPECT, &t->err);
+	if (!t->rc) {
+		case_stop_on(c, &system_stop);
+		t->rc = resolve_verify(c, t->feed, keep_fault, t, &t->err);
 	}
-	if (rc < 0) {
-		*err = e;
-		return rc;
-	}
-	rows_note(run->rows,
-		  "note: the tables are older than the evidence; they are made again before they answer anything");
+	event_feed_leave(t->feed); /* whatever came: the chunks must not wait */
 	return 0;
 }
 
-static int check_all(struct case_file *c, struct run *run, const char *head, struct err *err)
+static int tables_done(struct task *task, struct err *err)
 {
-	int faults = case_verify(c, on_fault, run, err);
-	int rc = faults < 0 ? faults : check_tables(c, run, err);
+	(void)task, (void)err;
+	return 0; /* its owner has it still */
+}
+
+static void tables_free(struct task *task)
+{
+	struct tables_task *t = (struct tables_task *)task;
+	*t->owner = NULL;
+	buf_done(&t->faults);
+	free(t);
+}
+
+static int tables_start(struct pool *pool, const char *path, struct event_feed *feed, struct tables_task **ret,
+			struct err *err)
+{
+	struct tables_task *t = calloc(1, sizeof(*t));
+	if (!t)
+		return err_nomem(err);
+	t->task = (struct task){.run = tables_run, .done = tables_done, .drop = tables_free};
+	t->path = path;
+	t->feed = feed;
+	t->faults = BUF_INIT(MIB);
+	t->owner = ret;
+	*ret = t;
+	return pool_submit(pool, &t->task, err);
+}
+
+/* 1: faults were reported. */
+static int tables_judge(const struct tables_task *t, struct run *run, struct err *err)
+{
+	const char *p = t->faults.ptr, *end = p + t->faults.len;
+	while (p < end) {
+		struct text where = text_of(p), what = text_of(p + where.len + 1);
+		int rc = on_fault(run, where, what);
+		if (rc)
+			return rc;
+		p = what.ptr + what.len + 1;
+	}
+	if (t->rc == RESOLVE_OLDER)
+		rows_note(run->rows, "note: the tables are older than the evidence; they are made again before they "
+				     "answer anything");
+	if (t->rc == ERR_DAMAGED) {
+		int rc = on_fault(run, TEXT("tables made from events"), text_of(t->err.what));
+		return rc ? rc : 1;
+	}
+	if (t->rc < 0)
+		*err = t->err;
+	return t->rc == RESOLVE_OLDER ? 0 : t->rc;
+}
+
+static int check_all(struct case_file *c, struct run *run, const char *head, const struct tables_task *tables,
+		     struct pool *pool, struct err *err)
+{
+	int faults = case_verify(c, run->jobs, tables->feed, on_fault, run, run->digest, err);
+	int rc = faults < 0 ? faults : pool_drain(pool, err);
+	if (!rc)
+		rc = tables_judge(tables, run, err);
 	if (rc < 0)
 		return rc;
 	faults |= rc;
@@ -97,36 +201,63 @@ static int check_all(struct case_file *c, struct run *run, const char *head, str
 		return rc;
 	faults |= rc;
 	rc = note_unfinished(c, run, err);
+	if (!rc)
+		rc = note_lost(c, run, err);
 	return rc ? (rc == ERR_DAMAGED && faults ? 1 : rc) : faults;
+}
+
+static int check(struct case_file *c, struct run *run, const char *head, struct err *err)
+{
+	struct pool *pool = NULL;
+	struct tables_task *tables = NULL;
+	struct event_feed *feed = NULL;
+	int rc = event_feed_new(&feed, EVENT_PAGE, err);
+	if (!rc)
+		rc = pool_open(&pool, run->jobs > 1 ? 1 : 0, 1, err);
+	if (!rc)
+		rc = tables_start(pool, case_path(c), feed, &tables, err);
+	if (!rc)
+		rc = check_all(c, run, head, tables, pool, err);
+	pool_close(pool);
+	if (tables)
+		tables_free(&tables->task);
+	event_feed_free(feed);
+	return rc;
 }
 
 static int note_sound(struct case_file *c, struct run *run, struct err *err)
 {
-	char digest[SHA256_HEX], hex[SHA256_HEX], json[80];
+	char hex[SHA256_HEX], json[80];
 	unsigned char head[SHA256_BYTES] = {0};
-	int rc = case_digest_verified(c, digest, err);
-	if (!rc)
-		rc = journal_head(c, head, err);
+	int rc = journal_head(c, head, err);
 	if (rc < 0)
 		return rc;
 	sha256_hex(head, hex);
-	snprintf(json, sizeof(json), "\"%s\"", digest);
+	snprintf(json, sizeof(json), "\"%s\"", run->digest);
 	rows_extra(run->rows, "content_digest", text_of(json));
 	snprintf(json, sizeof(json), "\"%s\"", hex);
 	rows_extra(run->rows, "journal_head", text_of(json));
 	rows_note(run->rows,
 		  "sound: every chunk decodes and hashes, sums add up, the journal's chain holds and covers the\n"
 		  "sources, the tables are those that the events give");
-	rows_note(run->rows, "content digest %s\njournal head   %s", digest, hex);
+	rows_note(run->rows, "content digest %s\njournal head   %s", run->digest, hex);
 	return 0;
+}
+
+/* Buffers of a megabyte come and go by the thousand: giving each back to the system costs more than hashing it. */
+static void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 128 << 20);
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
 	struct rows_options o = ROWS_OPTIONS_INIT;
 	const char *head = NULL;
+	int64_t jobs = system_cpus();
 	unsigned char sha[SHA256_BYTES];
-	const struct option_spec own[] = {{"--head", OPTION_TEXT, &head}};
+	const struct option_spec own[] = {{"--head", OPTION_TEXT, &head}, {"--jobs", OPTION_INT, &jobs}};
 	const struct option_spec shared[] = {ROWS_OPTIONS(o)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, own, ARRAY_SIZE(own), shared, ARRAY_SIZE(shared), 1, 1, err);
@@ -134,18 +265,21 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	if (head && !sha256_unhex(text_of(head), sha))
 		return err_set(err, ERR_USAGE, "--head takes the 64 hex digits that a command printed as journal head");
+	if (jobs > 256)
+		return err_set(err, ERR_USAGE, "--jobs takes at most 256");
+	keep_memory();
 	CLEANUP(case_closep) struct case_file *c = NULL;
-	rc = case_open(&c, args.at[0], CASE_READ, err);
+	rc = case_open(&c, args.at[0], CASE_INSPECT, err);
 	if (rc)
 		return rc;
 	system_catch_stop();
 	case_stop_on(c, &system_stop);
 	const struct rows_column columns[] = {{TEXT("where"), CELL_TEXT}, {TEXT("fault"), CELL_TEXT}};
-	struct run run = {.err = err};
+	struct run run = {.err = err, .jobs = (unsigned)MAX(jobs, 1)};
 	rc = rows_open(&run.rows, &o, args.at[0], TEXT("verify"), columns, ARRAY_SIZE(columns), NULL, err);
 	if (rc)
 		return rc;
-	int faults = check_all(c, &run, head, err);
+	int faults = check(c, &run, head, err);
 	rc = faults ? MIN(faults, 0) : note_sound(c, &run, err);
 	if (rc < 0) {
 		rows_drop(run.rows);
@@ -163,16 +297,17 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_verify = {
     .name = "verify",
-    .synopsis = "CASE [--head HEX]",
+    .synopsis = "CASE [--head HEX] [--jobs N]",
     .summary = "Checks that the case is as it was written, and that its tables follow from its events",
     .help = "Decodes and hashes every chunk of evidence and events, follows the journal's chain, compares each source\n"
 	    "with the seal in its journal row, adds up the accounting, and makes the tables that answers come from\n"
 	    "again from the events, beside the case, to compare them row by row. Nothing is written.\n"
 	    "Exit code 1 when something differs; each fault is a row. A source in the middle of which an ingest was\n"
-	    "stopped is no fault.\n\n"
+	    "stopped is no fault, nor are bytes that 'salvage' said were lost: both are named each time.\n\n"
 	    "Who can write the case can also write a new journal, or take rows from its end. So keep the journal head\n"
 	    "that every writing command prints, elsewhere:\n\n"
 	    "  --head HEX   is this head in the chain? (exit code 1 when it is not)\n"
+	    "  --jobs N     threads; the result does not depend on it\n"
 	    "  --json --jsonl --csv\n",
     .run = run,
 };

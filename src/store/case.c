@@ -3,7 +3,8 @@
  *
  * A case at rest is one plain file (rollback journal mode, nothing beside it). One writer at a time: it holds an
  * advisory lock from open to close, on a descriptor of its own that is closed only after the connection (closing any
- * descriptor of a file drops the POSIX locks that SQLite holds on it). Readers trust nothing in the file.
+ * descriptor of a file drops the POSIX locks that SQLite holds on it). Readers trust nothing in the file; every page
+ * that is read has its check sum compared (page_sum.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "page_sum.h"
 #include "store.h"
 
 /* A reader that waits for a checkpoint, a writer that waits for a reader's end. */
@@ -82,11 +84,15 @@ static int configure(struct case_file *c, const char *first, struct err *err)
 	return r ? r : sql_exec(c, "PRAGMA foreign_keys=OFF; PRAGMA cache_size=-8192; PRAGMA cell_size_check=ON", err);
 }
 
-static int open_db(struct case_file *c, const char *name, int flags, const char *vfs, const char *first,
+/* below: SQLite's own VFS, NULL for the usual one. */
+static int open_db(struct case_file *c, const char *name, int flags, const char *below, const char *first,
 		   struct err *err)
 {
+	const char *vfs = below;
 	sqlite3_close(c->db);
 	c->db = NULL;
+	if (c->mode != CASE_INSPECT && !(vfs = page_sum_vfs(below)))
+		return err_nomem(err);
 	int rc = sqlite3_open_v2(name, &c->db, flags | SQLITE_OPEN_NOMUTEX, vfs);
 	if (!c->db)
 		return err_nomem(err);
@@ -130,6 +136,9 @@ static int check_header(struct case_file *c, struct err *err)
 	}
 	if (version < 1 || tables != 3)
 		return not_a_case(c->path, "its tables are missing", err);
+	int reserved = -1;
+	if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved) || reserved != PAGE_SUM_BYTES)
+		return not_a_case(c->path, "its pages have no check sums", err);
 	return 0;
 }
 
@@ -222,6 +231,8 @@ static int open_read(struct case_file *c, struct err *err)
 
 static int make_schema(struct case_file *c, struct err *err)
 {
+	int reserve = PAGE_SUM_BYTES;
+	(void)sqlite3_file_control(c->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
 	int r = sql_exec(c, "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", err);
 	if (!r)
 		r = case_begin(c, err);
@@ -233,7 +244,8 @@ static int make_schema(struct case_file *c, struct err *err)
 		r = case_commit(c, err);
 	return r;
 }
-_Static_assert(CASE_APPLICATION_ID == 0x50547261 && CASE_VERSION == 1, "make_schema() spells these out");
+_Static_assert(CASE_APPLICATION_ID == 0x50547261 && CASE_VERSION == 1 && CASE_PAGE_BYTES == 8192,
+	       "make_schema() spells these out");
 
 static int open_write(struct case_file *c, struct err *err)
 {
@@ -278,7 +290,7 @@ int case_open(struct case_file **ret, const char *path, enum case_mode mode, str
 	c->mode = mode;
 	c->lock_fd = -1;
 	c->cache = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
-	int r = mode == CASE_READ ? open_read(c, err) : open_write(c, err);
+	int r = case_writable(c) ? open_write(c, err) : open_read(c, err);
 	if (!r)
 		r = vtab_register(c, err);
 	if (r) {
@@ -368,7 +380,7 @@ const char *case_path(const struct case_file *c)
 
 bool case_writable(const struct case_file *c)
 {
-	return c->mode != CASE_READ;
+	return c->mode == CASE_WRITE || c->mode == CASE_CREATE;
 }
 
 enum { STOP_EVERY_STEPS = 20000 }; /* of SQLite's machine: some milliseconds */

@@ -58,7 +58,9 @@ static int shadow_one(struct case_file *c, const char *name, struct err *err)
 int derived_shadow(struct case_file *c, struct err *err)
 {
 	/* the switch is for statements of people; this connection cannot write to the file without it either */
-	int r = sql_exec(c, "PRAGMA query_only=OFF; PRAGMA temp.cache_size=-16384; BEGIN", err);
+	int r = sql_exec(c, "PRAGMA query_only=OFF; PRAGMA temp.cache_size=-16384", err);
+	if (!r && sqlite3_get_autocommit(c->db))
+		r = sql_exec(c, "BEGIN", err);
 	for (int i = 0; !r && derived_tables[i]; i++)
 		r = shadow_one(c, derived_tables[i], err);
 	return r ? r : shadow_one(c, "case_info", err);

@@ -14,8 +14,8 @@ static void put_be64(unsigned char *p, uint64_t v)
 		p[i] = (unsigned char)(v >> (56 - 8 * i));
 }
 
-static int seal(const unsigned char *prev, int64_t seq, int64_t at_ns, struct text action, struct text detail,
-		unsigned char ret[SHA256_BYTES], struct err *err)
+int journal_hash(const unsigned char *prev, int64_t seq, int64_t at_ns, struct text action, struct text detail,
+		 unsigned char ret[SHA256_BYTES], struct err *err)
 {
 	unsigned char head[SHA256_BYTES + 24], len[8];
 	struct sha256 *h = NULL;
@@ -76,7 +76,7 @@ int journal_append(struct case_file *c, int64_t at_ns, const char *action, struc
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int64_t seq = last.seq + 1;
 	at_ns = MAX(at_ns, last.at_ns); /* a clock that was put back must not turn the order around */
-	r = seal(prev, seq, at_ns, text_of(action), detail_json, head, err);
+	r = journal_hash(prev, seq, at_ns, text_of(action), detail_json, head, err);
 	if (!r)
 		r = sql_prepare(&s, c, "INSERT INTO journal VALUES(?1, ?2, ?3, ?4, ?5, ?6)", err);
 	if (!r)
@@ -114,7 +114,7 @@ int journal_verify(struct case_file *c, int64_t *ret_seq, struct err *err)
 	while (!r && (r = sql_step(s, err)) > 0) {
 		int64_t seq = sql_get_int(s, 0);
 		struct text was_prev = sql_get_text(s, 4), sha = sql_get_text(s, 5);
-		r = seal(prev, seq, sql_get_int(s, 1), sql_get_text(s, 2), sql_get_text(s, 3), want, err);
+		r = journal_hash(prev, seq, sql_get_int(s, 1), sql_get_text(s, 2), sql_get_text(s, 3), want, err);
 		if (r)
 			return r;
 		if (seq != expect || was_prev.len != SHA256_BYTES || memcmp(was_prev.ptr, prev, SHA256_BYTES) ||

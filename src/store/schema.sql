@@ -11,7 +11,7 @@ CREATE TABLE case_info(
 CREATE TABLE journal(
   seq         INTEGER PRIMARY KEY, -- from 1, no holes
   at_ns       INTEGER NOT NULL,
-  action      TEXT NOT NULL,       -- init, ingest, drop, resolve
+  action      TEXT NOT NULL,       -- init, ingest, drop, resolve, salvage, unproved
   detail      TEXT NOT NULL,       -- JSON
   prev_sha256 BLOB NOT NULL,       -- 32 bytes; zeros in row 1
   sha256      BLOB NOT NULL

@@ -199,7 +199,7 @@ static int check_title(struct custody_walk *w, struct err *err)
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int r = sql_prepare(
 	    &s, w->c,
-	    "SELECT k.column1, i.value, json_extract(j.detail, '$.'||k.column1) FROM (VALUES('id'),('title')) AS k "
+	    "SELECT k.column1, i.value, json_extract(j.detail, '$.'||k.column1) FROM (VALUES('id'),('title'),('tool')) AS k "
 	    "JOIN main.journal AS j ON j.seq = 1 AND j.action = 'init' AND json_valid(j.detail) "
 	    "LEFT JOIN main.case_info AS i ON i.key = k.column1 "
 	    "WHERE json_type(j.detail, '$.'||k.column1) IS NOT NULL",

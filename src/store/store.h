@@ -47,3 +47,6 @@ int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct te
 		    struct err *err) MUST_CHECK;
 /* ERR_DAMAGED unless want holds the SHA-256 of data. */
 int store_check_sha256(struct text data, struct text want, struct err *err) MUST_CHECK;
+/* What a row of the journal has as its sha256. prev: SHA256_BYTES. */
+int journal_hash(const unsigned char *prev, int64_t seq, int64_t at_ns, struct text action, struct text detail,
+		 unsigned char ret[SHA256_BYTES], struct err *err) MUST_CHECK;

@@ -2,37 +2,35 @@
 /* verify.c - reads everything once and says what is not as it was written
  *
  * A fault never hides another: each chunk is judged by itself, and only a case that cannot be read at all (memory, the
- * system) ends the walk early. A source whose status is 'reading' is no fault: its chunks come before its row's numbers.
+ * system) ends the walk early. Faults come in the same order for every number of jobs. What is decoded is summed up at
+ * once: the content digest costs no second pass. A source whose status is 'reading' is no fault: its chunks come before its row's numbers.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "pagetrail/column.h"
-#include "store.h"
+#include "page_sum.h"
+#include "pagetrail/salvage.h"
+#include "verify.h"
 
-struct verify {
-	struct case_file *c;
-	int (*report)(void *ctx, struct text where, struct text what);
-	void *ctx;
-	uint64_t faults;
-};
+enum { QUEUE_PER_JOB = 3 };
 
-static int fault(struct verify *v, const char *where, const char *what)
+int verify_fault(struct verify *v, const char *where, const char *what)
 {
 	v->faults++;
 	return v->report(v->ctx, text_of(where), text_of(what));
 }
 
-/* Damage becomes a fault; anything else ends the walk. */
-static int judge(struct verify *v, int code, const char *where, const struct err *found, struct err *err)
+int verify_judge(struct verify *v, int code, const char *where, const struct err *found, struct err *err)
 {
 	if (code != ERR_DAMAGED && code != ERR_STORE) {
 		if (err)
 			*err = *found;
 		return code;
 	}
-	return fault(v, where, found->what);
+	return verify_fault(v, where, found->what);
 }
 
 /* --- the database --- */
@@ -46,9 +44,46 @@ static int verify_database(struct verify *v, struct err *err)
 		struct text t = sql_get_text(s, 0);
 		char line[256];
 		snprintf(line, sizeof(line), "%.*s", (int)MIN(t.len, sizeof(line) - 1), t.ptr ? t.ptr : "");
-		r = text_is(t, "ok") ? 0 : fault(v, "database", line);
+		r = text_is(t, "ok") ? 0 : verify_fault(v, "database", line);
 	}
-	return r < 0 && e.code ? judge(v, r, "database", &e, err) : r;
+	return r < 0 && e.code ? verify_judge(v, r, "database", &e, err) : r;
+}
+
+/* A writer may be putting this page there at this moment. */
+enum { PAGE_TRIES = 3 };
+
+/* Is there a write-ahead log with something in it? Then pages of the file may be about to be written again. */
+static bool is_being_written(struct case_file *c)
+{
+	struct stat st;
+	char *wal = sqlite3_mprintf("%s-wal", c->path);
+	bool any = !wal || (!stat(wal, &st) && st.st_size > 0);
+	sqlite3_free(wal);
+	return any;
+}
+
+/* Check sums of all pages: also of those that hold nothing at the moment, and of the indexes. */
+static int verify_pages(struct verify *v)
+{
+	sqlite3_file *f = NULL;
+	sqlite3_int64 size = 0;
+	unsigned char page[CASE_PAGE_BYTES];
+	if (is_being_written(v->c) || sqlite3_file_control(v->c->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) || !f ||
+	    !f->pMethods || f->pMethods->xFileSize(f, &size))
+		return 0;
+	for (sqlite3_int64 at = 0; at < size; at += CASE_PAGE_BYTES) {
+		bool holds = false;
+		for (int i = 0; i < PAGE_TRIES && !holds; i++)
+			holds = f->pMethods->xRead(f, page, sizeof(page), at) == SQLITE_OK && page_sum_holds(page);
+		if (holds)
+			continue;
+		char where[64];
+		snprintf(where, sizeof(where), "page %" PRId64, (int64_t)(at / CASE_PAGE_BYTES + 1));
+		int r = verify_fault(v, where, "is not as it was written");
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
 static int verify_keys(struct verify *v, struct err *err)
@@ -63,9 +98,9 @@ static int verify_keys(struct verify *v, struct err *err)
 			 table.ptr ? table.ptr : "", sql_get_int(s, 1));
 		snprintf(what, sizeof(what), "names a row of %.*s that is not there", (int)MIN(parent.len, 200u),
 			 parent.ptr ? parent.ptr : "");
-		r = fault(v, where, what);
+		r = verify_fault(v, where, what);
 	}
-	return r < 0 && e.code ? judge(v, r, "foreign keys", &e, err) : r;
+	return r < 0 && e.code ? verify_judge(v, r, "foreign keys", &e, err) : r;
 }
 
 static int on_custody(void *ctx, struct text where, struct text what)
@@ -79,196 +114,222 @@ static int verify_custody(struct verify *v, struct err *err)
 {
 	struct err e = {0};
 	int r = case_verify_custody(v->c, on_custody, v, &e);
-	return r < 0 && e.code ? judge(v, r, "journal and sources", &e, err) : MIN(r, 0);
+	return r < 0 && e.code ? verify_judge(v, r, "journal and sources", &e, err) : MIN(r, 0);
 }
 
-/* --- evidence --- */
+/* --- sources --- */
 
-struct evidence_walk {
-	struct sha256 *content; /* of the source at hand */
-	uint64_t expect;        /* where its next chunk must begin */
-	bool whole;             /* no chunk was bad or missing so far */
-	struct buf raw;
-};
-
-static int verify_evidence_chunk(struct verify *v, struct evidence_walk *w, struct sql *s, int64_t source,
-				 struct err *err)
+static void walk_free(struct source_walk *w)
 {
-	struct err e = {0};
-	char where[96], what[96];
-	int64_t off = sql_get_int(s, 0), len = sql_get_int(s, 1);
-	int r = 0;
-	snprintf(where, sizeof(where), "evidence S%" PRId64 "@%" PRId64 "+%" PRId64, source, off, len);
-	if ((uint64_t)off != w->expect) {
-		snprintf(what, sizeof(what), "does not follow the chunk before, which ends at %" PRIu64, w->expect);
-		w->whole = false;
-		r = fault(v, where, what);
-		if (r)
-			return r;
-	}
-	w->expect = (uint64_t)off + (uint64_t)len;
-	r = evidence_decode(sql_get_int(s, 2), len, sql_get_text(s, 3), sql_get_text(s, 4), &w->raw, &e);
+	if (!w)
+		return;
+	sha256_free(w->content);
+	buf_done(&w->row);
+	free(w);
+}
+
+/* row: CASE_SUM_COLUMNS, status. */
+static int walk_new(struct source_walk **ret, struct sql *row, struct err *err)
+{
+	struct source_walk *w = calloc(1, sizeof(*w));
+	if (!w)
+		return err_nomem(err);
+	struct text want = sql_get_text(row, 2);
+	w->source = sql_get_int(row, 0);
+	w->bytes = sql_get_int(row, 8);
+	w->reading = text_is(sql_get_text(row, CASE_SUM_N_COLUMNS), "reading");
+	w->whole = true;
+	w->row = BUF_INIT(MIB);
+	if (want.ptr) /* what is no hash is never equal to one */
+		snprintf(w->want, sizeof(w->want), "%.*s", (int)MIN(want.len, SHA256_HEX - 1),
+			 want.len ? want.ptr : "?");
+	int r = sha256_new(&w->content, err);
+	if (!r)
+		r = case_sum_row(row, &w->row, err);
 	if (r) {
-		w->whole = false;
-		return judge(v, r, where, &e, err);
-	}
-	return w->whole ? sha256_add(w->content, w->raw.ptr, w->raw.len, err) : 0;
-}
-
-/* The source as a whole: number and hash of its bytes. */
-static int verify_content(struct verify *v, struct evidence_walk *w, struct sql *row, struct err *err)
-{
-	unsigned char sha[SHA256_BYTES];
-	char hex[SHA256_HEX], where[64];
-	struct text want = sql_get_text(row, 1);
-	int r = sha256_end(w->content, sha, err);
-	w->content = NULL;
-	if (r ||
-	    !want.ptr) /* a run was stopped while it was read, or its end was not reached: only its chunks are fixed */
+		walk_free(w);
 		return r;
-	snprintf(where, sizeof(where), "source S%" PRId64, sql_get_int(row, 0));
-	if ((uint64_t)sql_get_int(row, 2) != w->expect)
-		return fault(v, where, "number of bytes is not that of its evidence");
-	sha256_hex(sha, hex);
-	if (w->whole && !text_is(want, hex))
-		return fault(v, where, "content_sha256 is not that of its evidence");
+	}
+	*ret = w;
 	return 0;
 }
 
-static int verify_source(struct verify *v, struct evidence_walk *w, struct sql *row, struct err *err)
+int verify_hole(struct verify *v, struct source_walk *w, uint64_t to, struct err *err)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct err e = {0};
-	int64_t source = sql_get_int(row, 0);
-	w->expect = 0;
-	w->whole = true;
-	int r = sha256_new(&w->content, err);
-	if (!r)
-		r = sql_prepare(&s, v->c,
-				"SELECT byte_off, byte_len, codec, data, sha256 FROM evidence_chunk "
-				"WHERE source = ?1 ORDER BY byte_off",
-				err);
-	if (!r)
-		r = sql_int(s, 1, source, err);
-	while (!r && (r = sql_step(s, &e)) > 0)
-		r = verify_evidence_chunk(v, w, s, source, err);
-	if (r < 0 && e.code) {
-		char where[64];
-		snprintf(where, sizeof(where), "evidence S%" PRId64, source);
-		w->whole = false;
-		r = judge(v, r, where, &e, err);
+	int r = to > w->expect ? evidence_lost(v->c, w->source, w->expect, to, &e) : 0;
+	if (r > 0)
+		w->lost += to - w->expect;
+	if (r >= 0 || e.code == ERR_DAMAGED || e.code == ERR_STORE)
+		return r <= 0;
+	if (err)
+		*err = e;
+	return r;
+}
+
+/* The source as a whole: number and hash of its bytes. */
+static int verify_content(struct verify *v, struct source_walk *w, struct err *err)
+{
+	unsigned char sha[SHA256_BYTES];
+	char hex[SHA256_HEX], where[64];
+	int r = sha256_end(w->content, sha, err);
+	w->content = NULL;
+	if (!r && w->want[0] && w->bytes > 0 && (uint64_t)w->bytes > w->expect) {
+		r = verify_hole(v, w, (uint64_t)w->bytes, err);
+		if (!r)
+			w->expect = (uint64_t)w->bytes;
+		r = MIN(r, 0);
 	}
-	return r ? r : verify_content(v, w, row, err);
+	if (!r)
+		r = case_sum_source(v->sum, &w->row, sha, w->expect - w->lost, err);
+	if (r ||
+	    !w->want[0]) /* a run was stopped while it was read, or its end was not reached: chunks alone are fixed */
+		return r;
+	snprintf(where, sizeof(where), "source S%" PRId64, w->source);
+	if ((uint64_t)w->bytes != w->expect)
+		return verify_fault(v, where, "number of bytes is not that of its evidence");
+	sha256_hex(sha, hex);
+	if (w->whole && !w->lost && strcmp(w->want, hex))
+		return verify_fault(v, where, "content_sha256 is not that of its evidence");
+	return 0;
+}
+
+/* Stands behind all chunks of a source. */
+struct end_task {
+	struct task task;
+	struct verify *v;
+	struct source_walk *w;
+};
+
+static int end_run(struct task *t, struct err *err)
+{
+	(void)t, (void)err;
+	return 0;
+}
+
+static void end_drop(struct task *t)
+{
+	walk_free(((struct end_task *)t)->w);
+	free(t);
+}
+
+static int end_done(struct task *t, struct err *err)
+{
+	struct end_task *e = (struct end_task *)t;
+	int r = verify_content(e->v, e->w, err);
+	end_drop(t);
+	return r;
 }
 
 static int verify_account(struct verify *v, struct sql *row)
 {
+	enum { COL_BYTES = 8, COL_RECORDS = 9, COL_PARTS = 10 };
 	char where[64];
 	snprintf(where, sizeof(where), "source S%" PRId64, sql_get_int(row, 0));
 	int64_t sum[2] = {0, 0};
 	for (int i = 0; i < 4; i++) {
-		int64_t records = sql_get_int(row, 4 + i), bytes = sql_get_int(row, 8 + i);
+		int64_t records = sql_get_int(row, COL_PARTS + i), bytes = sql_get_int(row, COL_PARTS + 4 + i);
 		if (records < 0 || bytes < 0 || __builtin_add_overflow(sum[0], records, &sum[0]) ||
 		    __builtin_add_overflow(sum[1], bytes, &sum[1]))
-			return fault(v, where, "its account holds an impossible number");
+			return verify_fault(v, where, "its account holds an impossible number");
 	}
-	if (sum[0] != sql_get_int(row, 3))
-		return fault(v, where, "records are not parsed + context + unparsed + duplicate");
-	if (sum[1] != sql_get_int(row, 2))
-		return fault(v, where, "bytes are not parsed + context + unparsed + duplicate");
+	if (sum[0] != sql_get_int(row, COL_RECORDS))
+		return verify_fault(v, where, "records are not parsed + context + unparsed + duplicate");
+	if (sum[1] != sql_get_int(row, COL_BYTES))
+		return verify_fault(v, where, "bytes are not parsed + context + unparsed + duplicate");
 	return 0;
 }
 
-static int verify_sources(struct verify *v, struct err *err)
+/* Tasks refer to *walk, which is the caller's until it is handed over. */
+static int verify_source(struct verify *v, struct sql *row, struct source_walk **walk, struct err *err)
+{
+	int r = verify_account(v, row);
+	if (!r)
+		r = walk_new(walk, row, err);
+	if (!r)
+		r = verify_chunks(v, *walk, err);
+	if (r)
+		return r;
+	struct end_task *e = calloc(1, sizeof(*e));
+	if (!e)
+		return err_nomem(err);
+	*e = (struct end_task){{.run = end_run, .done = end_done, .drop = end_drop}, v, *walk};
+	*walk = NULL;
+	return pool_submit(v->pool, &e->task, err);
+}
+
+/* In the order in which resolving asks for them, so that it can be fed. */
+static int verify_sources(struct verify *v, struct source_walk **walk, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct evidence_walk w = {.raw = BUF_INIT(CHUNK_MAX_DECODED_BYTES)};
 	struct err e = {0};
 	int r = sql_prepare(&s, v->c,
-			    "SELECT source, content_sha256, bytes, records, parsed, context, unparsed, duplicate, "
-			    "bytes_parsed, bytes_context, bytes_unparsed, bytes_duplicate FROM source ORDER BY source",
+			    "SELECT " CASE_SUM_COLUMNS ", status FROM main.source "
+			    "ORDER BY coalesce(content_sha256, sha256, ''), path, source",
 			    &e);
 	while (!r && (r = sql_step(s, &e)) > 0) {
-		r = verify_account(v, s);
-		if (!r)
-			r = verify_source(v, &w, s, err);
+		r = verify_source(v, s, walk, err);
+		if (r)
+			return r;
 	}
-	sha256_free(w.content);
-	buf_done(&w.raw);
-	return r < 0 && e.code ? judge(v, r, "sources", &e, err) : r;
-}
-
-/* --- events --- */
-
-/* The row says of the chunk what the chunk says of itself. */
-static const char *compare_zone(const struct event_batch *b, struct sql *s)
-{
-	int64_t ts_min = TIME_UNKNOWN, ts_max = TIME_UNKNOWN, first = INT64_MAX, end = 0, bytes = sql_get_int(s, 9);
-	if (b->n != sql_get_int(s, 4))
-		return "number of events differs";
-	for (uint32_t i = 0; i < b->n; i++) {
-		first = MIN(first, (int64_t)b->byte_off[i]);
-		end = MAX(end, (int64_t)(b->byte_off[i] + b->byte_len[i]));
-		if (b->ts_ns[i] == TIME_UNKNOWN)
-			continue;
-		ts_min = ts_min == TIME_UNKNOWN ? b->ts_ns[i] : MIN(ts_min, b->ts_ns[i]);
-		ts_max = MAX(ts_max, b->ts_ns[i]);
-	}
-	if (first != sql_get_int(s, 2) || end != sql_get_int(s, 3))
-		return "range of bytes differs";
-	if (ts_min != sql_get_time(s, 5) || ts_max != sql_get_time(s, 6))
-		return "range of times differs";
-	if (!sql_get_int(s, 10) && end > bytes)
-		return "names bytes that its source does not have";
-	return NULL;
-}
-
-static int verify_event_chunk(struct verify *v, struct sql *s, struct err *err)
-{
-	struct err e = {0};
-	struct event_batch *b = NULL;
-	char where[96];
-	int64_t kind = sql_get_int(s, 1);
-	struct text data = sql_get_text(s, 8);
-	snprintf(where, sizeof(where), "event chunk %" PRId64, sql_get_int(s, 0));
-	int r = store_check_sha256(data, sql_get_text(s, 7), &e);
-	if (!r && (kind < 0 || kind >= EVENT_KINDS))
-		r = err_set(&e, ERR_DAMAGED, "unknown kind of events");
 	if (!r)
-		r = column_decode((enum event_kind)kind, data, UINT32_MAX, &b, &e);
-	if (r)
-		return judge(v, r, where, &e, err);
-	const char *what = compare_zone(b, s);
-	event_batch_free(b);
-	return what ? fault(v, where, what) : 0;
+		return pool_drain(v->pool, err);
+	int done = pool_drain(v->pool, err);
+	return done ? done : verify_judge(v, r, "sources", &e, err);
 }
 
-static int verify_events(struct verify *v, struct err *err)
+/* Chunks that no scan comes upon, because no scan asks for such a kind. */
+static int verify_kinds(struct verify *v, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct err e = {0};
-	int r =
-	    sql_prepare(&s, v->c,
-			"SELECT chunk, kind, byte_min, byte_max, n, ts_min, ts_max, event_chunk.sha256, data, bytes, "
-			"status = 'reading' FROM event_chunk LEFT JOIN source USING(source) ORDER BY chunk",
-			&e);
-	while (!r && (r = sql_step(s, &e)) > 0)
-		r = verify_event_chunk(v, s, err);
-	return r < 0 && e.code ? judge(v, r, "event chunks", &e, err) : r;
+	int r = sql_prepare(&s, v->c, "SELECT chunk FROM main.event_chunk WHERE kind < 0 OR kind > 63", &e);
+	while (!r && (r = sql_step(s, &e)) > 0) {
+		char where[64];
+		snprintf(where, sizeof(where), "event chunk %" PRId64, sql_get_int(s, 0));
+		r = verify_fault(v, where, "unknown kind of events");
+		if (r)
+			return r;
+	}
+	return r ? verify_judge(v, r, "event chunks", &e, err) : 0;
 }
 
-int case_verify(struct case_file *c, int (*report)(void *ctx, struct text where, struct text what), void *ctx,
+static int verify_all(struct verify *v, struct source_walk **walk, struct err *err)
+{
+	int r = verify_database(v, err);
+	if (!r)
+		r = verify_pages(v);
+	if (!r)
+		r = verify_keys(v, err);
+	if (!r)
+		r = verify_custody(v, err);
+	if (!r)
+		r = verify_kinds(v, err);
+	return r ? r : verify_sources(v, walk, err);
+}
+
+int case_verify(struct case_file *c, unsigned jobs, struct event_feed *feed,
+		int (*report)(void *ctx, struct text where, struct text what), void *ctx, char digest[SHA256_HEX],
 		struct err *err)
 {
-	struct verify v = {c, report, ctx, 0};
-	int r = verify_database(&v, err);
+	struct verify v = {.c = c, .report = report, .ctx = ctx, .feed = jobs > 1 ? feed : NULL};
+	struct source_walk *walk = NULL;
+	bool own = sqlite3_get_autocommit(c->db); /* one state of the case throughout, whoever writes to it meanwhile */
+	int r = own ? sql_exec(c, "BEGIN", err) : 0;
 	if (!r)
-		r = verify_keys(&v, err);
+		r = case_sum_new(&v.sum, err);
 	if (!r)
-		r = verify_custody(&v, err);
+		r = pool_open(&v.pool, jobs > 1 ? jobs : 0, QUEUE_PER_JOB * jobs, err);
 	if (!r)
-		r = verify_sources(&v, err);
-	if (!r)
-		r = verify_events(&v, err);
+		r = verify_all(&v, &walk, err);
+	pool_close(v.pool);
+	if (feed)
+		event_feed_end(feed);
+	walk_free(walk);
+	if (!r && !v.faults)
+		r = case_sum_end(v.sum, digest, err);
+	case_sum_free(v.sum);
+	if (own)
+		case_rollback(c);
 	return r ? r : v.faults > 0;
 }

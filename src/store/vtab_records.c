@@ -3,13 +3,15 @@
  *
  * A record is a line without its LF or CR LF, also when it lies in several chunks; bytes after the last LF are a record
  * too. A source that was accounted as one record (a JSON document) is one, whatever lines it has. A record longer than
- * RECORD_MAX_BYTES has its true length and the beginning of its text. A plan hands down the source and a byte offset (=
+ * RECORD_MAX_BYTES has its true length and the beginning of its text. Where bytes are known to be lost (salvage.h), a
+ * record ends before them and another begins behind; where they are missing otherwise, reading fails. A plan hands down the source and a byte offset (=
  * or >=): reading begins in the chunk that holds it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/salvage.h"
 #include "pagetrail/stamp.h"
 #include "vtab.h"
 
@@ -37,8 +39,11 @@ struct cursor {
 	struct buf carry; /* a line that began in chunks before */
 	uint64_t line_off, line_len;
 	struct text line;
-	bool whole; /* the source is one record */
-	bool ended; /* the source has no more chunks */
+	int64_t bytes; /* of the source; -1: its end was not reached */
+	uint64_t end;  /* where the next chunk must begin */
+	bool hole;     /* lost bytes lie before the chunk at hand */
+	bool whole;    /* the source is one record */
+	bool ended;    /* the source has no more chunks */
 	bool eof;
 };
 
@@ -133,12 +138,36 @@ static int fail(struct cursor *cur, const struct err *err)
 	return store_pending(cur->c, err, &cur->base.pVtab->zErrMsg);
 }
 
+/* No chunk holds the bytes from cur->end to `to`: 0 that is known. */
+static int check_hole(struct cursor *cur, uint64_t to, struct err *err)
+{
+	int r = to > cur->end ? evidence_lost(cur->c, cur->source, cur->end, to, err) : 0;
+	if (r < 0)
+		return r;
+	if (r > 0)
+		return 0;
+	err_set(err, ERR_DAMAGED, "bytes from %" PRIu64 " on are missing", MIN(cur->end, to));
+	err_where(err, "evidence S%" PRId64, cur->source);
+	return ERR_DAMAGED;
+}
+
 /* 1 the next chunk is in raw, 0 the source has no more. */
 static int next_chunk(struct cursor *cur, struct err *err)
 {
-	int r = cur->ended ? 0 : sql_step(cur->chunks, err);
+	if (cur->ended)
+		return 0;
+	int r = sql_step(cur->chunks, err);
 	cur->ended = r <= 0;
-	if (r <= 0)
+	if (r < 0)
+		return r;
+	if (!r)
+		return cur->bytes >= 0 && (uint64_t)cur->bytes != cur->end ? check_hole(cur, (uint64_t)cur->bytes, err)
+									   : 0;
+	uint64_t off = (uint64_t)sql_get_int(cur->chunks, 0);
+	cur->hole = off != cur->end;
+	if (cur->hole)
+		r = check_hole(cur, off, err);
+	if (r < 0)
 		return r;
 	r = evidence_decode(sql_get_int(cur->chunks, 2), sql_get_int(cur->chunks, 1), sql_get_text(cur->chunks, 3),
 			    sql_get_text(cur->chunks, 4), &cur->raw, err);
@@ -146,9 +175,25 @@ static int next_chunk(struct cursor *cur, struct err *err)
 		err_where(err, "evidence S%" PRId64 "@%" PRId64, cur->source, sql_get_int(cur->chunks, 0));
 		return r;
 	}
-	cur->raw_off = (uint64_t)sql_get_int(cur->chunks, 0);
+	cur->raw_off = off;
+	cur->end = off + cur->raw.len;
 	cur->next = 0;
 	return 1;
+}
+
+/* The chunk with which reading begins: what lies before it is not asked for, unless nothing does. */
+static int first_chunk(struct cursor *cur, int64_t before, struct err *err)
+{
+	int r = sql_int(cur->chunks, 1, cur->source, err);
+	if (!r)
+		r = sql_int(cur->chunks, 2, before, err);
+	if (!r)
+		r = sql_step(cur->chunks, err);
+	if (r < 0)
+		return r;
+	cur->end = r > 0 && sql_get_int(cur->chunks, 0) <= before ? (uint64_t)sql_get_int(cur->chunks, 0) : 0;
+	sql_reset(cur->chunks);
+	return next_chunk(cur, err);
 }
 
 /* Where reading must begin so that the first line that begins at or after `from` is seen whole: 0, or the chunk that
@@ -158,18 +203,16 @@ static int start_source(struct cursor *cur, struct err *err)
 	int64_t before = MAX(cur->from, 1) - 1;
 	sql_reset(cur->chunks);
 	cur->ended = false;
-	int r = sql_int(cur->chunks, 1, cur->source, err);
-	if (!r)
-		r = sql_int(cur->chunks, 2, before, err);
-	if (!r)
-		r = next_chunk(cur, err);
+	int r = first_chunk(cur, before, err);
 	if (r <= 0)
 		return r;
 	buf_clear(&cur->carry);
 	cur->line_len = 0;
 	cur->line_off = cur->raw_off;
-	if (!cur->raw_off && !cur->from)
+	if ((!cur->raw_off && !cur->from) || cur->hole) {
+		cur->hole = false;
 		return 1;
+	}
 	/* skip to behind the first LF at or after the byte before */
 	size_t at = (uint64_t)before > cur->raw_off ? (size_t)((uint64_t)before - cur->raw_off) : 0;
 	for (;;) {
@@ -183,6 +226,11 @@ static int start_source(struct cursor *cur, struct err *err)
 		r = next_chunk(cur, err);
 		if (r <= 0)
 			return r;
+		if (cur->hole) {
+			cur->hole = false;
+			cur->line_off = cur->raw_off;
+			return 1;
+		}
 	}
 }
 
@@ -223,6 +271,8 @@ static int next_whole(struct cursor *cur, struct err *err)
 		r = carry_add(cur, cur->raw.ptr, cur->raw.len, err);
 		if (!r)
 			r = next_chunk(cur, err);
+		if (r > 0 && cur->hole)
+			r = err_set(err, ERR_DAMAGED, "a part of source S%" PRId64 " is lost", cur->source);
 	} while (r > 0);
 	if (r)
 		return r;
@@ -256,6 +306,12 @@ static int next_line(struct cursor *cur, struct err *err)
 			r = next_chunk(cur, err);
 		if (r < 0)
 			return r;
+		if (cur->hole && r) {
+			cur->hole = false;
+			if (cur->line_len)
+				return end_line(cur, "", 0, false, err);
+			cur->line_off = cur->raw_off;
+		}
 		if (!r)
 			return cur->line_len ? end_line(cur, "", 0, false, err) : 0;
 	}
@@ -278,6 +334,7 @@ static int records_next(sqlite3_vtab_cursor *base)
 			if (r > 0) {
 				cur->source = sql_get_int(cur->sources, 0);
 				cur->whole = sql_get_int(cur->sources, 1);
+				cur->bytes = sql_get_int(cur->sources, 2);
 				r = start_source(cur, &err);
 				if (!r)
 					continue;
@@ -320,9 +377,10 @@ static int records_filter(sqlite3_vtab_cursor *base, int plan, const char *unuse
 			 sqlite3_value_int64(arg) >= 0)
 			cur->from = cur->at = sqlite3_value_int64(arg);
 	}
-	int r =
-	    sql_prepare(&cur->sources, cur->c,
-			"SELECT source, records = 1 FROM source WHERE ?1 IS NULL OR source = ?1 ORDER BY source", &err);
+	int r = sql_prepare(&cur->sources, cur->c,
+			    "SELECT source, records = 1, iif(content_sha256 IS NULL, -1, bytes) FROM source "
+			    "WHERE ?1 IS NULL OR source = ?1 ORDER BY source",
+			    &err);
 	if (!r)
 		r = sql_int(cur->sources, 1, source, &err);
 	if (!r)

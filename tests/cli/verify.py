@@ -12,12 +12,12 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import Box, PAGETRAIL, expect, one_line_error
+from run import Box, PAGETRAIL, expect, one_line_error, restamp
 
 DERIVED = ("worker", "boot", "tenant", "request", "alias", "leg", "response", "gap", "clock")
 
 
-def change(box, *statements):
+def change(box, *statements, stamp=True):
     """A copy of the case, changed with another program."""
     shutil.copy(box.path("case.ptc"), box.path("changed.ptc"))
     db = sqlite3.connect(box.path("changed.ptc"))
@@ -25,6 +25,8 @@ def change(box, *statements):
         db.execute(s)
     db.commit()
     db.close()
+    if stamp:
+        restamp(box.path("changed.ptc"))
     return not filecmp.cmp(box.path("case.ptc"), box.path("changed.ptc"), shallow=False)
 
 
@@ -57,6 +59,12 @@ with Box() as box:
     expect(os.listdir(box.dir).count("case.ptc") == 1 and not os.path.exists(box.path("case.ptc-wal")), "nothing beside the case")
     text = box.run("verify", "case.ptc").stdout.decode()
     expect("not covered" in text and "--head" in text, "verify to say what it cannot see")
+
+    # pages that another program wrote have no sums: no question reads them
+    change(box, "UPDATE response SET prompt_tokens = 1000", stamp=False)
+    expect(any(f.startswith("page ") and "is not as it was written" in f for f in faults(box)), "the pages to be named")
+    for verb in ("info", "scope", "exposures"):
+        expect("verify" in one_line_error(box.run(verb, "changed.ptc", code=4)), f"{verb} to refuse them")
 
     # every column of every table that answers come from, then rows that are gone and rows that are new
     for table in DERIVED:

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* again.c - events of a source made again from its evidence, where a damaged case lost them
+ *
+ * Bytes that are lost cut the source into parts, and each is read as if it were a source of its own. A record at an edge
+ * of such a part is not whole: what is left of it is kept unparsed, because a line that was cut can read as another one.
+ * What is parsed twice gives the same events, so nothing is lost with them but time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "block.h"
+#include "pagetrail/column.h"
+#include "pagetrail/evidence.h"
+#include "pagetrail/salvage.h"
+#include "session.h"
+
+static const char *const edge = "torn: its other part is lost";
+
+struct again {
+	struct case_file *c;
+	int64_t source;
+	struct event_batch *batches[EVENT_KINDS];
+	struct sql *reject;
+	struct account account;
+	int64_t first_ns, last_ns;
+	struct formats formats;
+	const struct parser *parser;
+	struct zone *zone;
+	struct stamp outer;
+	volatile sig_atomic_t *stop;
+};
+
+/* --- events and rejects out --- */
+
+static int write_batch(struct again *a, enum event_kind kind, struct err *err)
+{
+	struct event_batch *b = a->batches[kind];
+	struct event_chunk chunk = {0};
+	a->batches[kind] = NULL;
+	if (!b)
+		return 0;
+	int rc = column_encode(b, NULL, &chunk, err);
+	if (rc == 0)
+		rc = column_append(a->c, a->source, &chunk, err);
+	column_done(&chunk);
+	event_batch_free(b);
+	return rc;
+}
+
+static int on_event(void *ctx, const struct event *e, struct err *err)
+{
+	struct again *a = ctx;
+	int rc = 0;
+	for (;;) {
+		struct event_batch **b = &a->batches[e->kind];
+		if (!*b)
+			rc = event_batch_new(b, e->kind, EVENT_BATCH_MAX, err);
+		if (rc == 0)
+			rc = event_batch_add(*b, e, err);
+		if (rc != 1)
+			return rc;
+		rc = write_batch(a, e->kind, err);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+static int on_reject(void *ctx, uint64_t off, uint64_t len, uint64_t n, const char *reason, struct err *err)
+{
+	struct again *a = ctx;
+	int rc = sql_int(a->reject, 1, a->source, err);
+	if (rc == 0)
+		rc = sql_int(a->reject, 2, (int64_t)off, err);
+	if (rc == 0)
+		rc = sql_int(a->reject, 3, (int64_t)len, err);
+	if (rc == 0)
+		rc = sql_int(a->reject, 4, (int64_t)n, err);
+	if (rc == 0)
+		rc = sql_text(a->reject, 5, text_of(reason), err);
+	return rc < 0 ? rc : sql_run(a->reject, err);
+}
+
+/* Bytes that are there, but no whole record. */
+static int refuse(struct again *a, uint64_t off, uint64_t len, struct err *err)
+{
+	if (!len)
+		return 0;
+	account_add(&a->account, RECORD_UNPARSED, len);
+	return on_reject(a, off, len, 1, edge, err);
+}
+
+/* --- one part: bytes [from, to), none of which is lost --- */
+
+struct part {
+	uint64_t from, to;
+	bool cut_head, cut_tail;
+};
+
+/* The first byte behind the first LF from `from` on, or `to`. */
+static int find_head(struct again *a, uint64_t from, uint64_t to, uint64_t *ret, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	*ret = to;
+	while (from < to) {
+		uint64_t n = MIN(to - from, BLOCK_BYTES);
+		buf_clear(&b);
+		int rc = evidence_read(a->c, a->source, from, n, &b, err);
+		if (rc < 0)
+			return rc;
+		const char *lf = memchr(b.ptr, '\n', b.len);
+		if (lf) {
+			*ret = from + (uint64_t)(lf + 1 - b.ptr);
+			return 0;
+		}
+		from += n;
+	}
+	return 0;
+}
+
+/* The first byte behind the last LF before `to`, or `from`. */
+static int find_tail(struct again *a, uint64_t from, uint64_t to, uint64_t *ret, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	*ret = from;
+	while (from < to) {
+		uint64_t n = MIN(to - from, BLOCK_BYTES);
+		buf_clear(&b);
+		int rc = evidence_read(a->c, a->source, to - n, n, &b, err);
+		if (rc < 0)
+			return rc;
+		const char *lf = memrchr(b.ptr, '\n', b.len);
+		if (lf) {
+			*ret = to - n + (uint64_t)(lf + 1 - b.ptr);
+			return 0;
+		}
+		to -= n;
+	}
+	return 0;
+}
+
+static int feed(struct again *a, struct records *rec, uint64_t from, uint64_t to, struct err *err)
+{
+	const size_t room = BLOCK_HEADROOM + BLOCK_BYTES + BUF_PADDING;
+	char *memory = calloc(2, room); /* the end of the block before stays where it is */
+	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * BLOCK_BYTES);
+	int rc = memory ? 0 : err_nomem(err);
+	for (unsigned turn = 0; rc == 0 && from < to; turn++) {
+		char *data = memory + (turn & 1) * room + BLOCK_HEADROOM;
+		size_t n = (size_t)MIN(to - from, BLOCK_BYTES);
+		buf_clear(&b);
+		rc = evidence_read(a->c, a->source, from, n, &b, err);
+		if (rc < 0)
+			break;
+		memcpy(data, b.ptr, n);
+		memset(data + n, 0, BUF_PADDING);
+		rc = records_feed(rec, data, n, BLOCK_HEADROOM, err);
+		from += n;
+		if (rc == 0 && a->stop && *a->stop)
+			rc = err_set(err, ERR_INTERRUPTED, "stopped by a signal");
+	}
+	if (rc == 0)
+		rc = records_end(rec, err);
+	free(memory);
+	return rc;
+}
+
+static int parse_part(struct again *a, const struct part *p, struct err *err)
+{
+	const struct records_sink sink = {.event = on_event, .reject = on_reject, .ctx = a};
+	struct records rec = {0};
+	uint64_t from = p->from, to = p->to;
+	if (a->parser && a->parser->shape == SHAPE_DOCUMENT && (p->cut_head || p->cut_tail))
+		return refuse(a, from, to - from, err);
+	int rc = p->cut_head ? find_head(a, p->from, p->to, &from, err) : 0;
+	if (rc == 0)
+		rc = refuse(a, p->from, from - p->from, err);
+	if (rc == 0 && p->cut_tail)
+		rc = find_tail(a, from, p->to, &to, err);
+	if (rc == 0 && from < to) {
+		rc = records_begin(&rec, &a->formats, a->parser, a->zone, a->outer, &sink, err);
+		rec.off = from;
+		if (rc == 0)
+			rc = feed(a, &rec, from, to, err);
+		account_sum(&a->account, &rec.account);
+		if (rec.first_ns != TIME_UNKNOWN && (a->first_ns == TIME_UNKNOWN || rec.first_ns < a->first_ns))
+			a->first_ns = rec.first_ns;
+		if (rec.last_ns != TIME_UNKNOWN)
+			a->last_ns = MAX(a->last_ns, rec.last_ns);
+		records_done(&rec);
+	}
+	for (int k = 0; k < EVENT_KINDS && rc == 0; k++)
+		rc = write_batch(a, (enum event_kind)k, err);
+	return rc ? rc : refuse(a, to, p->to - to, err);
+}
+
+/* All parts between the bytes that are lost. */
+static int parse_parts(struct again *a, uint64_t bytes, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct part p = {0};
+	int rc = sql_prepare(&s, a->c,
+			     "SELECT byte_off, byte_len FROM reject WHERE source = ?1 AND reason = '" EVIDENCE_LOST
+			     "' ORDER BY byte_off",
+			     err);
+	if (rc == 0)
+		rc = sql_int(s, 1, a->source, err);
+	if (rc < 0)
+		return rc;
+	for (;;) {
+		rc = sql_step(s, err);
+		if (rc < 0)
+			return rc;
+		bool more = rc > 0;
+		uint64_t lost = more ? (uint64_t)sql_get_int(s, 0) : bytes;
+		uint64_t len = more ? (uint64_t)sql_get_int(s, 1) : 0;
+		p.to = lost;
+		p.cut_tail = more;
+		rc = p.from < p.to ? parse_part(a, &p, err) : 0;
+		if (rc < 0 || !more)
+			return rc;
+		account_add(&a->account, RECORD_UNPARSED, len);
+		p.from = lost + len;
+		p.cut_head = true;
+	}
+}
+
+/* --- the row --- */
+
+static int load_row(struct again *a, const struct ingest_options *o, uint64_t *ret_bytes, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, a->c, "SELECT bytes, format, tz, path, status FROM source WHERE source = ?1", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, a->source, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc <= 0)
+		return rc < 0 ? rc : err_set(err, ERR_BUG, "source %lld is not there", (long long)a->source);
+	struct text format = sql_get_text(s, 1), tz = sql_get_text(s, 2);
+	*ret_bytes = (uint64_t)sql_get_int(s, 0);
+	a->parser = format.len ? parser_find(o->parsers, o->n_parsers, format) : NULL;
+	if (format.len && !a->parser)
+		return err_set(err, ERR_INPUT, "source %lld has the unknown format '%.*s'", (long long)a->source,
+			       TEXT_ARG(format));
+	if (a->parser && a->parser->shape == SHAPE_DOCUMENT) {
+		char *path = strndup(sql_get_text(s, 3).ptr, sql_get_text(s, 3).len);
+		if (!path)
+			return err_nomem(err);
+		a->outer = naming_time(path, 0);
+		free(path);
+	}
+	return tz.len && !text_is(tz, "UTC") ? zone_open(&a->zone, tz, err) : 0;
+}
+
+static int save_row(struct again *a, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	const struct account *n = &a->account;
+	const int64_t numbers[] = {(int64_t)n->records,
+				   (int64_t)n->parsed,
+				   (int64_t)n->context,
+				   (int64_t)n->unparsed,
+				   (int64_t)n->duplicate,
+				   (int64_t)n->bytes_parsed,
+				   (int64_t)n->bytes_context,
+				   (int64_t)n->bytes_unparsed,
+				   (int64_t)n->bytes_duplicate,
+				   a->first_ns,
+				   a->last_ns};
+	int rc =
+	    sql_prepare(&s, a->c,
+			"UPDATE source SET records = ?2, parsed = ?3, context = ?4, unparsed = ?5, duplicate = ?6, "
+			"bytes_parsed = ?7, bytes_context = ?8, bytes_unparsed = ?9, bytes_duplicate = ?10, "
+			"first_ns = ?11, last_ns = ?12 WHERE source = ?1",
+			err);
+	if (rc == 0)
+		rc = sql_int(s, 1, a->source, err);
+	for (int i = 0; rc == 0 && i < (int)ARRAY_SIZE(numbers); i++)
+		rc = sql_int(s, i + 2, numbers[i], err);
+	return rc ? rc : sql_run(s, err);
+}
+
+int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t source, struct account *ret,
+		 struct err *err)
+{
+	struct again a = {.c = c, .source = source, .first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN, .stop = o->stop};
+	uint64_t bytes = 0;
+	a.outer = STAMP_INIT;
+	int rc = formats_open(&a.formats, o->parsers, o->n_parsers, err);
+	if (rc == 0)
+		rc = load_row(&a, o, &bytes, err);
+	if (rc == 0)
+		rc = sql_prepare(
+		    &a.reject, c,
+		    "INSERT INTO reject(source, byte_off, byte_len, records, reason) VALUES(?1, ?2, ?3, ?4, ?5)", err);
+	if (rc == 0)
+		rc = parse_parts(&a, bytes, err);
+	if (rc == 0)
+		rc = save_row(&a, err);
+	for (int k = 0; k < EVENT_KINDS; k++)
+		event_batch_free(a.batches[k]);
+	sql_end(a.reject);
+	zone_close(a.zone);
+	formats_close(&a.formats);
+	if (rc == 0)
+		*ret = a.account;
+	return rc;
+}

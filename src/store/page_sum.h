@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page_sum.h - private to the store: a check sum at the end of each page of the file
+ *
+ * Hashes and seals say whether a case is as it was written, but no question can afford to look at all of them. A page
+ * that is read is checked in a microsecond; so whatever was not written by us is an error, not an answer.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Page size of every case, and the bytes at the end of a page that SQLite leaves to us. */
+enum { CASE_PAGE_BYTES = 8192, PAGE_SUM_BYTES = 8 };
+
+/* Name of the VFS that writes and checks sums, on top of the one named (NULL: SQLite's own); NULL: out of memory. */
+const char *page_sum_vfs(const char *below);
+/* Puts the sum at the end of the page. */
+void page_sum_put(unsigned char page[CASE_PAGE_BYTES]);
+/* Is the sum that of the page? */
+int page_sum_holds(const unsigned char page[CASE_PAGE_BYTES]);
