@@ -643,13 +643,21 @@ void run_end(struct run *r)
 	}
 }
 
+enum { FORGET_FROM = 1 << 17 };
+
 int lineage_run(struct lineage **ret, struct case_file *c, struct err *err)
+{
+	return lineage_run_forgetting(ret, c, FORGET_FROM, err);
+}
+
+int lineage_run_forgetting(struct lineage **ret, struct case_file *c, size_t from, struct err *err)
 {
 	bool keep = false;
 	for (;;) {
 		struct run r;
 		int rc = run_begin(&r, c, false, err);
 		r.keep = keep;
+		r.forget_from = r.forget_at = from;
 		if (rc == 0)
 			rc = run_whole(&r, err);
 		run_end(&r);

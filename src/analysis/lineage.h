@@ -193,6 +193,8 @@ struct lineage {
 };
 
 int lineage_run(struct lineage **ret, struct case_file *c, struct err *err) MUST_CHECK;
+/* The same, with another number of rids and rooms from which on it forgets those that nothing rests on; for tests. */
+int lineage_run_forgetting(struct lineage **ret, struct case_file *c, size_t from, struct err *err) MUST_CHECK;
 /* What concerns one request alone, with its own operations: only its workers, and of them only the part of their logs
  * that matters where that can be told (lineage_focus.c). request 0: the rid of a page log that no request is known for. */
 int lineage_focus(struct lineage **ret, struct case_file *c, int64_t request, struct text rid,

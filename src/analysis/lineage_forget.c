@@ -4,15 +4,13 @@
  * An actor that the case knows no request for is needed as long as it holds pages, pages hold its content, a read waits
  * or an edge names it. When it comes back it is a new actor of the same name. Two things would then be judged differently:
  * a read by one that holds nothing, and a transfer under a room that nobody has open; the run that meets one of them
- * after something was forgotten starts again, and forgets nothing (run_forgot()).
+ * after something was forgotten starts again, and forgets nothing (lineage_run()).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lineage_order.h"
 #include "lineage_pool.h"
-
-enum { FORGET_FROM = 1 << 17 /* names */ };
 
 static void mark_pool(const struct page_pool *p, uint8_t *live)
 {
@@ -110,7 +108,7 @@ int run_forget(struct run *r, struct err *err)
 {
 	struct lineage *l = r->l;
 	size_t names = actors_names(l->actors), n = (size_t)actors_count(l->actors) + 1;
-	if (r->keep || names < MAX(r->forget_at, (size_t)FORGET_FROM))
+	if (r->keep || names < r->forget_at)
 		return 0;
 	uint8_t *live = calloc(n, 1);
 	uint32_t *to = calloc(n, sizeof(*to)), *names_to = calloc(names, sizeof(*names_to));
@@ -128,7 +126,7 @@ int run_forget(struct run *r, struct err *err)
 	}
 	if (rc == 0) {
 		r->forgot |= actors_names(l->actors) < names;
-		r->forget_at = 2 * actors_names(l->actors);
+		r->forget_at = MAX(r->forget_from, 2 * actors_names(l->actors));
 	}
 	free(live);
 	free(to);

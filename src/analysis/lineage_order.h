@@ -43,13 +43,13 @@ struct run {
 	struct lineage *l;
 	struct source *sources;
 	uint32_t n_sources;
-	bool part;   /* only parts of logs are swept */
-	bool unsure; /* a part was too short */
-	bool only;   /* workers that turn up are skipped */
-	bool keep;   /* nothing is forgotten */
-	bool forgot; /* something was, and: */
-	bool missed; /* it might have mattered */
-	size_t forget_at;
+	bool part;                     /* only parts of logs are swept */
+	bool unsure;                   /* a part was too short */
+	bool only;                     /* workers that turn up are skipped */
+	bool keep;                     /* nothing is forgotten */
+	bool forgot;                   /* something was, and: */
+	bool missed;                   /* it might have mattered */
+	size_t forget_from, forget_at; /* names */
 };
 
 /* Loads workers and sources; run_end() gives back what only the run needs. */
