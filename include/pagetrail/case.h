@@ -32,6 +32,8 @@ const char *case_path(const struct case_file *c);
 bool case_writable(const struct case_file *c);
 /* Statements of a reader end with ERR_INTERRUPTED once *stop is set (by a signal handler). */
 void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop);
+/* Scans decode ahead in so many threads; 0 and 1: in the calling thread, which is how a case is opened. */
+void case_threads(struct case_file *c, unsigned n);
 /* Is it set? For long work between statements, which then returns ERR_INTERRUPTED. */
 bool case_stopped(const struct case_file *c);
 

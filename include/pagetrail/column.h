@@ -37,7 +37,10 @@ struct column_reader {
  * for chunks that hold all values themselves. */
 int column_decode(enum event_kind kind, struct text data, uint32_t mask, const struct column_reader *from,
 		  struct event_batch **ret, struct err *err) MUST_CHECK;
-/* The same for a chunk of a case: its records come from the evidence. */
+/* The part of the source that decoding will ask for; *ret_len 0: none. */
+int column_refers(enum event_kind kind, struct text data, uint64_t *ret_off, uint64_t *ret_len,
+		  struct err *err) MUST_CHECK;
+/* column_decode() for a chunk of a case: its records come from the evidence. */
 int column_decode_stored(struct case_file *c, int64_t source, enum event_kind kind, struct text data, uint32_t mask,
 			 struct event_batch **ret, struct err *err) MUST_CHECK;
 /* In place of a column's number: the worker as the record names it. */

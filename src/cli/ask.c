@@ -48,10 +48,11 @@ static int correlate(const char *path, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	int rc = case_open(&c, path, CASE_WRITE, err);
-	if (!rc)
+	if (!rc) {
 		case_stop_on(c, &system_stop);
-	if (!rc)
+		case_threads(c, system_cpus());
 		rc = case_begin(c, err);
+	}
 	if (!rc)
 		rc = resolve_record(c, system_now_ns(), TEXT(""), err);
 	if (!rc)
@@ -92,6 +93,7 @@ int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err
 			return rc;
 	}
 	case_stop_on(c, &system_stop);
+	case_threads(c, system_cpus());
 	rc = analysis_register(c, &a->analysis, err);
 	if (rc)
 		return rc;

@@ -16,6 +16,7 @@ struct run {
 	struct rows *rows;
 	struct progress progress;
 	struct err *err;
+	unsigned jobs;
 	int64_t sources, not_read, records, unparsed, bytes;
 };
 
@@ -109,6 +110,7 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 		snprintf(detail, sizeof(detail), ",\"sources\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64,
 			 run->sources, run->records, run->bytes);
 		case_stop_on(c, &system_stop);
+		case_threads(c, run->jobs);
 		rc = case_begin(c, err);
 		if (!rc)
 			rc = resolve_record(c, system_now_ns(), text_of(detail), err);
@@ -243,7 +245,7 @@ static int run(int argc, char **argv, struct err *err)
 			return rc;
 	}
 	o.now_ns = system_now_ns(); /* not before the case was made */
-	struct run run = {.err = err};
+	struct run run = {.err = err, .jobs = o.jobs};
 	struct rows_column cols[ARRAY_SIZE(columns)];
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		cols[i] = (struct rows_column){text_of(columns[i].name), columns[i].type};

@@ -390,6 +390,11 @@ static int stop_wanted(void *ctx)
 	return *(volatile sig_atomic_t *)ctx != 0;
 }
 
+void case_threads(struct case_file *c, unsigned n)
+{
+	c->threads = n;
+}
+
 void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop)
 {
 	c->stop = stop;

@@ -48,6 +48,44 @@ int codec_pack(struct codec *z, struct text raw, int level, struct buf *out, str
 	return 0;
 }
 
+static int set_up(struct codec *z, size_t raw_len, int level, struct err *err)
+{
+	if (!z->pack && !(z->pack = ZSTD_createCCtx()))
+		return err_nomem(err);
+	size_t n = ZSTD_CCtx_reset(z->pack, ZSTD_reset_session_and_parameters);
+	if (!ZSTD_isError(n))
+		n = ZSTD_CCtx_setParameter(z->pack, ZSTD_c_compressionLevel, level);
+	if (!ZSTD_isError(n))
+		n = ZSTD_CCtx_setPledgedSrcSize(z->pack, raw_len);
+	return ZSTD_isError(n) ? err_set(err, ERR_BUG, "zstd: %s", ZSTD_getErrorName(n)) : 0;
+}
+
+int codec_pack_parts(struct codec *z, struct text raw, const size_t *place, size_t n, int level, struct buf *out,
+		     struct err *err)
+{
+	size_t bound = ZSTD_compressBound(raw.len) + 16 * (n + 1);
+	int r = set_up(z, raw.len, level, err);
+	if (!r)
+		r = buf_reserve(out, bound, err);
+	if (r)
+		return r;
+	ZSTD_outBuffer to = {out->ptr + out->len, bound, 0};
+	for (size_t i = 0, at = 0; i <= n; i++) { /* a block has statistics of its own */
+		size_t end = i < n ? place[i] : raw.len;
+		ZSTD_inBuffer from = {raw.ptr + at, end - at, 0};
+		size_t left;
+		do {
+			left = ZSTD_compressStream2(z->pack, &to, &from, i < n ? ZSTD_e_flush : ZSTD_e_end);
+		} while (!ZSTD_isError(left) && (left || from.pos < from.size) && to.pos < to.size);
+		if (ZSTD_isError(left) || left)
+			return err_set(err, ERR_BUG, "zstd: %s", left ? ZSTD_getErrorName(left) : "no room");
+		at = end;
+	}
+	out->len += to.pos;
+	out->ptr[out->len] = 0;
+	return 0;
+}
+
 int codec_unpack(struct codec *z, struct text packed, void *dest, size_t raw_len, struct err *err)
 {
 	if (!z->unpack && !(z->unpack = ZSTD_createDCtx()))

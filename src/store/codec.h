@@ -14,5 +14,8 @@ void codec_free(struct codec *z); /* accepts NULL */
 DEFINE_CLEANUP(struct codec *, codec_free)
 /* Appends raw, compressed, to out. */
 int codec_pack(struct codec *z, struct text raw, int level, struct buf *out, struct err *err) MUST_CHECK;
+/* The same for bytes of several kinds: begins anew with its statistics at each of the n ascending places. */
+int codec_pack_parts(struct codec *z, struct text raw, const size_t *place, size_t n, int level, struct buf *out,
+		     struct err *err) MUST_CHECK;
 /* Decompresses into exactly raw_len bytes at dest. ERR_DAMAGED when that is not what comes out. */
 int codec_unpack(struct codec *z, struct text packed, void *dest, size_t raw_len, struct err *err) MUST_CHECK;

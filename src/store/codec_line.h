@@ -31,6 +31,7 @@ enum {
 	LINE_FORM_SHIFT = 4, /* form of a number: digits of the fraction, zeros in front << 4; of a time: 'T' << 4 */
 	LINE_FRACTION_MAX = 15,
 	LINE_CHUNK_MAX = 8 << 20,
+	LINE_PLANES = 8, /* bytes of a number */
 };
 
 /* The frame is shorter than the lines, unless they are hardly lines. */
@@ -53,7 +54,16 @@ enum line_stream {
 };
 
 /* Columns of integers. */
-enum { NUMBERS_CONST, NUMBERS_PLAIN, NUMBERS_DELTA, NUMBERS_TABLE, NUMBERS_RUNS, NUMBERS_MODES, NUMBERS_FORMS = 0x80 };
+enum {
+	NUMBERS_CONST,
+	NUMBERS_PLAIN,
+	NUMBERS_DELTA,
+	NUMBERS_TABLE,
+	NUMBERS_RUNS,
+	NUMBERS_PLANES,
+	NUMBERS_MODES,
+	NUMBERS_FORMS = 0x80
+};
 
 struct line_token {
 	const char *ptr;

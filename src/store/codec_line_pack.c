@@ -15,6 +15,8 @@
 #include "pack.h"
 #include "pagetrail/arena.h"
 
+/* streams from PART_BYTES on are compressed with statistics of their own */
+enum { PART_BYTES = 1024, PARTS_MAX = 3 * LINE_COLUMNS_MAX };
 enum { LEVEL = 3, WORTH_BYTES = 64, TABLE_WORTH = 6, COLUMN_SLOTS = 2 * LINE_COLUMNS_MAX, GUESSES = 3 };
 
 struct column {
@@ -28,6 +30,8 @@ struct column {
 	uint64_t run_end;
 	bool runs;
 	uint32_t n, cap;
+	uint32_t
+	    plane[LINE_PLANES + 1]; /* lengths of the planes in codes, behind the first n bytes; for NUMBERS_PLANES */
 };
 
 struct piece {
@@ -53,6 +57,8 @@ struct packer {
 	uint16_t column_slot[COLUMN_SLOTS]; /* column + 1, by context */
 	unsigned n_columns;
 	struct buf stream[LINE_STREAMS], ids, frame;
+	size_t part[PARTS_MAX + 1]; /* places in the frame where another kind of bytes begins */
+	size_t n_parts;
 	char shape[LINE_LIST_MAX];
 	uint64_t numbers[LINE_LIST_MAX];
 };
@@ -473,6 +479,42 @@ static int pack_values(struct column *c, unsigned mode, size_t size, struct err 
 	return 0;
 }
 
+static unsigned count_bytes(uint64_t v)
+{
+	return v ? (unsigned)(71 - __builtin_clzll(v)) / 8 : 0;
+}
+
+/* Wide numbers of all sizes, as times are: how many bytes each has, then the lowest bytes of all, the next ones and so on.
+ * Bytes of one plane are alike. */
+static int pack_planes(struct column *c, struct err *err)
+{
+	unsigned char *to[LINE_PLANES];
+	uint64_t prev = 0;
+	int r = pack_varint(&c->codes, c->n, err);
+	if (!r)
+		r = buf_reserve(&c->codes, (size_t)c->n * (LINE_PLANES + 1), err);
+	if (r)
+		return r;
+	for (uint32_t i = 0; i < c->n; prev = c->value[i++]) {
+		unsigned n = count_bytes(zigzag((int64_t)(c->value[i] - prev)));
+		for (unsigned p = 0; p < n; p++)
+			c->plane[p]++;
+	}
+	unsigned char *len = (unsigned char *)c->codes.ptr + c->codes.len, *end = len + c->n;
+	for (unsigned p = 0; p < LINE_PLANES; end += c->plane[p++])
+		to[p] = end;
+	prev = 0;
+	for (uint32_t i = 0; i < c->n; prev = c->value[i++]) {
+		uint64_t v = zigzag((int64_t)(c->value[i] - prev));
+		unsigned n = count_bytes(v);
+		*len++ = (unsigned char)n;
+		for (unsigned p = 0; p < n; p++, v >>= 8)
+			*to[p]++ = (unsigned char)v;
+	}
+	c->codes.len = (size_t)((char *)end - c->codes.ptr);
+	return 0;
+}
+
 static int pack_numbers(struct packer *x, struct column *c, struct err *err)
 {
 	size_t size[NUMBERS_MODES] = {0};
@@ -495,21 +537,59 @@ static int pack_numbers(struct packer *x, struct column *c, struct err *err)
 			return r;
 		buf_clear(&c->codes);
 	}
+	if (mode == NUMBERS_DELTA && c->n >= PART_BYTES / 2 && best > c->n + c->n / 2)
+		mode = NUMBERS_PLANES;
 	int r = pack_forms(c, mode, &c->codes, err);
-	return r ? r : pack_values(c, mode, best, err);
+	if (r)
+		return r;
+	return mode == NUMBERS_PLANES ? pack_planes(c, err) : pack_values(c, mode, best, err);
+}
+
+/* Another kind of bytes begins here, if what came last is worth statistics of its own. */
+static void end_part(struct packer *x, size_t from, size_t to)
+{
+	if (to - from < PART_BYTES || x->n_parts + 2 > PARTS_MAX)
+		return;
+	if (from > (x->n_parts ? x->part[x->n_parts - 1] : 0))
+		x->part[x->n_parts++] = from;
+	x->part[x->n_parts++] = to;
+}
+
+static int put_stream(struct packer *x, struct text t, const uint32_t *plane, uint32_t n, struct err *err)
+{
+	size_t at = x->frame.len;
+	int r = buf_add_text(&x->frame, t, err);
+	if (r)
+		return r;
+	if (!plane[0]) {
+		end_part(x, at, x->frame.len);
+		return 0;
+	}
+	size_t planes = 0;
+	for (unsigned p = 0; p < LINE_PLANES; p++)
+		planes += plane[p];
+	at = x->frame.len - planes - n;
+	end_part(x, at, at + n);
+	at += n;
+	for (unsigned p = 0; p < LINE_PLANES; at += plane[p++])
+		end_part(x, at, at + plane[p]);
+	return 0;
 }
 
 static int put_streams(struct packer *x, struct err *err)
 {
+	static const uint32_t none[1];
 	int r = 0;
 	for (unsigned i = 0; !r && i < LINE_STREAMS; i++)
 		r = put(&x->frame, x->stream[i].len, err);
 	for (unsigned i = 0; !r && i < x->n_columns; i++)
 		r = put(&x->frame, x->column[i].codes.len, err);
 	for (unsigned i = 0; !r && i < LINE_STREAMS; i++)
-		r = buf_add_text(&x->frame, buf_text(&x->stream[i]), err);
+		r = put_stream(x, buf_text(&x->stream[i]), none, 0, err);
 	for (unsigned i = 0; !r && i < x->n_columns; i++)
-		r = buf_add_text(&x->frame, buf_text(&x->column[i].codes), err);
+		r = put_stream(x, buf_text(&x->column[i].codes), x->column[i].plane, x->column[i].n, err);
+	if (x->n_parts && x->part[x->n_parts - 1] == x->frame.len)
+		x->n_parts--;
 	return r;
 }
 
@@ -526,10 +606,11 @@ static int make_frame(struct packer *x, struct err *err)
 }
 
 /* One part of the chunk: as it is, or compressed when that is shorter. */
-static int put_part(struct codec *z, const struct buf *part, struct buf *head, struct buf *body, struct err *err)
+static int put_part(struct codec *z, const struct buf *part, const size_t *place, size_t n, struct buf *head,
+		    struct buf *body, struct err *err)
 {
 	size_t before = body->len;
-	int r = part->len ? codec_pack(z, buf_text(part), LEVEL, body, err) : 0;
+	int r = part->len ? codec_pack_parts(z, buf_text(part), place, n, LEVEL, body, err) : 0;
 	if (!r && body->len - before >= part->len) {
 		body->len = before;
 		r = buf_add_text(body, buf_text(part), err);
@@ -599,9 +680,9 @@ int line_pack(struct codec *z, struct text raw, struct buf *out, struct err *err
 	if (!r && x->frame.len > LINE_FRAME_MAX(raw.len))
 		r = 1;
 	if (!r)
-		r = put_part(z, &x->frame, &head, &body, err);
+		r = put_part(z, &x->frame, x->part, x->n_parts, &head, &body, err);
 	if (!r)
-		r = put_part(z, &x->ids, &head, &body, err);
+		r = put_part(z, &x->ids, NULL, 0, &head, &body, err);
 	if (!r)
 		r = buf_add_text(out, buf_text(&head), err);
 	if (!r)

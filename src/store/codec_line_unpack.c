@@ -26,6 +26,7 @@ struct column {
 	struct pack_reader in, forms; /* forms.at NULL: all as `form` */
 	uint64_t value, run_end;      /* run_end: of the list's numbers before */
 	const unsigned char *table;   /* 8 bytes each */
+	const unsigned char *plane[LINE_PLANES];
 };
 
 struct piece { /* a literal part, then a token */
@@ -215,6 +216,14 @@ static inline bool next_number(struct column *c, uint64_t *ret_value, unsigned *
 			return false;
 		c->value += (uint64_t)unzigzag(v);
 		break;
+	case NUMBERS_PLANES:
+		if (c->in.at == c->in.end)
+			return false;
+		v = 0; /* open_planes() has counted what there is */
+		for (unsigned p = 0, n = *c->in.at++; p < n; p++)
+			v |= (uint64_t)*c->plane[p]++ << 8 * p;
+		c->value += (uint64_t)unzigzag(v);
+		break;
 	case NUMBERS_RUNS:
 		if (!unpack_varint(&c->in, &v))
 			return false;
@@ -372,6 +381,30 @@ static bool is_number(unsigned kind)
 	return kind == LINE_NUMBER || kind == LINE_STAMP;
 }
 
+/* The numbers of bytes stay in `in`. */
+static bool open_planes(struct column *c)
+{
+	uint64_t n, count[LINE_PLANES] = {0};
+	struct pack_reader lengths;
+	if (!unpack_varint(&c->in, &n) || !take(&c->in, n, &lengths))
+		return false;
+	for (const unsigned char *p = lengths.at; p < lengths.end; p++) {
+		if (*p > LINE_PLANES)
+			return false;
+		for (unsigned k = 0; k < *p; k++)
+			count[k]++;
+	}
+	for (unsigned k = 0; k < LINE_PLANES; k++) {
+		struct pack_reader plane;
+		if (!take(&c->in, count[k], &plane))
+			return false;
+		c->plane[k] = plane.at;
+	}
+	bool whole = !left(&c->in);
+	c->in = lengths;
+	return whole;
+}
+
 /* Head of a column of numbers; *total counts entries of tables. */
 static bool open_numbers(struct column *c, uint64_t *total)
 {
@@ -394,6 +427,8 @@ static bool open_numbers(struct column *c, uint64_t *total)
 	}
 	if (c->mode == NUMBERS_CONST)
 		return unpack_varint(&c->in, &c->value);
+	if (c->mode == NUMBERS_PLANES)
+		return open_planes(c);
 	if (c->mode == NUMBERS_TABLE) {
 		if (!unpack_varint(&c->in, &n) || n > left(&c->in))
 			return false;

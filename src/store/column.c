@@ -604,6 +604,16 @@ static int open_chunk(enum event_kind kind, struct text data, struct pack_reader
 	return 0;
 }
 
+int column_refers(enum event_kind kind, struct text data, uint64_t *ret_off, uint64_t *ret_len, struct err *err)
+{
+	struct pack_reader in;
+	struct head h;
+	int r = open_chunk(kind, data, &in, &h, err);
+	*ret_off = h.off;
+	*ret_len = h.bytes;
+	return r;
+}
+
 /* The bytes that the chunk refers to; they live as long as the batch. */
 static int load_bytes(struct decoder *x, const struct head *h, const struct column_reader *from, struct err *err)
 {

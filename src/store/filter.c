@@ -6,7 +6,8 @@
 #include "pack.h"
 #include "pagetrail/limits.h"
 
-enum { BITS_A_TEXT = 8, PROBES = 5 };
+/* a chunk that is decoded for nothing costs more than the bits that save it */
+enum { BITS_A_TEXT = 16, PROBES = 8 };
 
 /* Bits of a text: a walk with a step that is never zero. */
 static inline uint64_t bit_of(uint64_t hash, unsigned probe, uint64_t bits)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter.h - which texts a column may hold, in eight bits a text (a Bloom filter)
+/* filter.h - which texts a column may hold, in sixteen bits a text (a Bloom filter)
  *
- * No text of the column is ever missed; another one is held for one of it in about one of fifty cases. Byte form:
+ * No text of the column is ever missed; another one is held for one of it in about one of two thousand cases. Byte form:
  * docs/store-format.md.
  */
 #pragma once

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan.c - all events of one kind, one decoded chunk at a time
  *
- * Order: source, first byte, chunk. One chunk is in memory at any time. The hash of a chunk is checked before it is
- * decoded.
+ * Order: source, first byte, chunk. The hash of a chunk is checked before it is decoded. A scan that goes on behind its
+ * first chunks decodes ahead, when the case has threads: a task is a chunk and the chunk of evidence that it refers to, both
+ * read by the calling thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,6 +13,22 @@
 #include "scan.h"
 #include "store.h"
 
+/* Chunks that a scan decodes by itself before it has threads do it: few scans need more. */
+enum { AHEAD_FROM = 2, QUEUE_PER_THREAD = 3 };
+
+/* A chunk that is decoded ahead. */
+struct scan_task {
+	struct task task;
+	struct event_scan *scan;
+	int64_t chunk, source, n;
+	struct buf data, evidence;
+	char evidence_sha[SHA256_BYTES];
+	size_t n_evidence_sha;
+	int64_t off, len, codec; /* of the evidence; len 0: none */
+	struct event_batch *batch;
+	struct scan_task *next; /* that is decoded, too */
+};
+
 struct event_scan {
 	struct sql *sql;
 	enum event_kind kind;
@@ -19,6 +36,10 @@ struct event_scan {
 	int64_t chunk;
 	bool ended;
 	struct event_batch *batch;
+	unsigned taken; /* chunks */
+	struct pool *pool;
+	struct sql *evidence;
+	struct scan_task *ready, **ready_end;
 	unsigned column; /* that `text` must be in */
 	struct buf text, worker;
 	bool has_text, has_worker;
@@ -57,6 +78,7 @@ int event_scan_open(struct event_scan **ret, struct case_file *c, enum event_kin
 		return err_nomem(err);
 	s->kind = kind;
 	s->mask = mask;
+	s->ready_end = &s->ready;
 	/* a parameter that is not set is NULL: its condition falls away. Chunks without any time are never outside */
 	int r = sql_prepare(
 	    &s->sql, c,
@@ -130,16 +152,156 @@ static int next_chunk(struct event_scan *s, struct text *ret, struct err *err)
 		r = store_check_sha256(*ret, sql_get_text(s->sql, 3), err);
 		if (!r)
 			r = may_hold(s, *ret, sql_get_text(s->sql, 5), err);
+		if (r < 0)
+			err_where(err, "event chunk %" PRId64 " of S%" PRId64, s->chunk, sql_get_int(s->sql, 1));
 		if (r)
 			break;
 	}
 	return r;
 }
 
-int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_t *ret_source, struct err *err)
+/* --- ahead --- */
+
+static void task_drop(struct task *task)
 {
-	event_batch_free(s->batch);
-	s->batch = NULL;
+	struct scan_task *t = (struct scan_task *)task;
+	buf_done(&t->data);
+	buf_done(&t->evidence);
+	event_batch_free(t->batch);
+	free(t);
+}
+
+struct raw_evidence {
+	int64_t off;
+	struct buf bytes;
+};
+
+static int read_raw(void *ctx, uint64_t off, size_t len, char *dest, struct err *err)
+{
+	const struct raw_evidence *e = ctx;
+	if (off < (uint64_t)e->off || off - (uint64_t)e->off > e->bytes.len ||
+	    len > e->bytes.len - (size_t)(off - (uint64_t)e->off))
+		return err_set(err, ERR_DAMAGED, "event chunk: it refers to more than one chunk of evidence");
+	memcpy(dest, e->bytes.ptr + (off - (uint64_t)e->off), len);
+	return 0;
+}
+
+static int task_run(struct task *task, struct err *err)
+{
+	struct scan_task *t = (struct scan_task *)task;
+	struct raw_evidence raw = {t->off, BUF_INIT(CHUNK_MAX_DECODED_BYTES)};
+	struct column_reader from = {read_raw, &raw};
+	int r = 0;
+	if (t->len)
+		r = evidence_decode(t->codec, t->len, buf_text(&t->evidence),
+				    (struct text){t->evidence_sha, t->n_evidence_sha}, &raw.bytes, err);
+	if (!r)
+		r = column_decode(t->scan->kind, buf_text(&t->data), t->scan->mask, &from, &t->batch, err);
+	if (!r && t->batch->n != t->n)
+		r = err_set(err, ERR_DAMAGED, "event chunk: number of events");
+	if (r)
+		err_where(err, "event chunk %" PRId64 " of S%" PRId64, t->chunk, t->source);
+	buf_done(&raw.bytes);
+	buf_done(&t->data);
+	buf_done(&t->evidence);
+	return r;
+}
+
+static int task_done(struct task *task, struct err *err)
+{
+	struct scan_task *t = (struct scan_task *)task;
+	struct event_scan *s = t->scan;
+	(void)err;
+	*s->ready_end = t;
+	s->ready_end = &t->next;
+	return 0;
+}
+
+static size_t copy_sha(char *to, struct text sha)
+{
+	size_t n = sha.len == SHA256_BYTES ? sha.len : 0;
+	memcpy(to, sha.ptr ? sha.ptr : "", n);
+	return n;
+}
+
+/* The chunk of evidence that the task's events refer to. One that is missing is found out when it is read from. */
+static int load_evidence(struct event_scan *s, struct scan_task *t, struct err *err)
+{
+	uint64_t off, len;
+	int r = column_refers(s->kind, buf_text(&t->data), &off, &len, err);
+	if (r || !len)
+		return r;
+	if (!s->evidence)
+		r = sql_prepare(&s->evidence, s->sql->c,
+				"SELECT byte_off, byte_len, codec, data, sha256 FROM evidence_chunk "
+				"WHERE source = ?1 AND byte_off <= ?2 ORDER BY byte_off DESC LIMIT 1",
+				err);
+	if (!r)
+		r = sql_int(s->evidence, 1, t->source, err);
+	if (!r)
+		r = sql_int(s->evidence, 2, (int64_t)off, err);
+	if (!r)
+		r = sql_step(s->evidence, err);
+	if (r == 1) {
+		t->off = sql_get_int(s->evidence, 0);
+		t->len = sql_get_int(s->evidence, 1);
+		t->codec = sql_get_int(s->evidence, 2);
+		t->n_evidence_sha = copy_sha(t->evidence_sha, sql_get_text(s->evidence, 4));
+		r = buf_add_text(&t->evidence, sql_get_text(s->evidence, 3), err);
+	}
+	sql_reset(s->evidence);
+	return r;
+}
+
+/* The chunk at hand goes to the pool. */
+static int submit_chunk(struct event_scan *s, struct text data, struct err *err)
+{
+	struct scan_task *t = calloc(1, sizeof(*t));
+	if (!t)
+		return err_nomem(err);
+	t->task = (struct task){.run = task_run, .done = task_done, .drop = task_drop};
+	t->scan = s;
+	t->chunk = s->chunk;
+	t->source = sql_get_int(s->sql, 1);
+	t->n = sql_get_int(s->sql, 2);
+	t->data = t->evidence = BUF_INIT(2 * CHUNK_MAX_DECODED_BYTES);
+	int r = buf_add_text(&t->data, data, err);
+	if (!r)
+		r = load_evidence(s, t, err);
+	if (r) {
+		err_where(err, "event chunk %" PRId64 " of S%" PRId64, t->chunk, t->source);
+		task_drop(&t->task);
+		return r;
+	}
+	return pool_submit(s->pool, &t->task, err);
+}
+
+/* Submits until the oldest chunk is decoded: 1, or 0 at the end. */
+static int next_ahead(struct event_scan *s, const struct event_batch **ret, int64_t *ret_source, struct err *err)
+{
+	struct text data;
+	int r = 0;
+	while (!s->ready && !s->ended && !r) {
+		r = next_chunk(s, &data, err);
+		s->ended = r <= 0;
+		r = r == 1 ? submit_chunk(s, data, err) : r ? r : pool_drain(s->pool, err);
+	}
+	if (r || !s->ready)
+		return r;
+	struct scan_task *t = s->ready;
+	s->ready = t->next;
+	if (!s->ready)
+		s->ready_end = &s->ready;
+	s->chunk = t->chunk;
+	*ret = s->batch = t->batch;
+	*ret_source = t->source;
+	t->batch = NULL;
+	task_drop(&t->task);
+	return 1;
+}
+
+static int next_here(struct event_scan *s, const struct event_batch **ret, int64_t *ret_source, struct err *err)
+{
 	struct text data;
 	int r = s->ended ? 0 : next_chunk(s, &data, err);
 	s->ended = r <= 0;
@@ -158,6 +320,21 @@ int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_
 	return 1;
 }
 
+int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_t *ret_source, struct err *err)
+{
+	unsigned threads = s->sql->c->threads;
+	event_batch_free(s->batch);
+	s->batch = NULL;
+	if (s->taken < AHEAD_FROM) {
+		s->taken++;
+	} else if (threads > 1 && !s->pool && !s->ended) {
+		int r = pool_open(&s->pool, threads, QUEUE_PER_THREAD * threads, err);
+		if (r)
+			return r;
+	}
+	return s->pool ? next_ahead(s, ret, ret_source, err) : next_here(s, ret, ret_source, err);
+}
+
 int64_t event_scan_chunk(const struct event_scan *s)
 {
 	return s->chunk;
@@ -168,6 +345,12 @@ void event_scan_close(struct event_scan *s)
 	if (!s)
 		return;
 	event_batch_free(s->batch);
+	pool_close(s->pool);
+	for (struct scan_task *t = s->ready, *next; t; t = next) {
+		next = t->next;
+		task_drop(&t->task);
+	}
+	sql_end(s->evidence);
 	sql_end(s->sql);
 	buf_done(&s->text);
 	buf_done(&s->worker);

@@ -19,6 +19,7 @@ struct case_file {
 	char *path;
 	enum case_mode mode;
 	volatile sig_atomic_t *stop; /* NULL: nobody stops it */
+	unsigned threads;
 	int lock_fd;                 /* writers: holds the advisory lock; closed after the connection */
 	struct err pending;          /* of the last failed virtual table callback */
 	/* the chunk of evidence decoded last: refs come in neighbourhoods */
