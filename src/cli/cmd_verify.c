@@ -166,13 +166,12 @@ static int tables_start(struct pool *pool, const char *path, struct event_feed *
 /* 1: faults were reported. */
 static int tables_judge(const struct tables_task *t, struct run *run, struct err *err)
 {
-	const char *p = t->faults.ptr, *end = p + t->faults.len;
-	while (p < end) {
-		struct text where = text_of(p), what = text_of(p + where.len + 1);
+	for (size_t at = 0; at < t->faults.len;) {
+		struct text where = text_of(t->faults.ptr + at), what = text_of(where.ptr + where.len + 1);
 		int rc = on_fault(run, where, what);
 		if (rc)
 			return rc;
-		p = what.ptr + what.len + 1;
+		at += where.len + what.len + 2;
 	}
 	if (t->rc == RESOLVE_OLDER)
 		rows_note(run->rows, "note: the tables are older than the evidence; they are made again before they "

@@ -4,7 +4,7 @@
 #
 # PAGETRAIL_FLIPS (default 24) bits are flipped, one at a time, in places that PAGETRAIL_SEED chooses. Every answer must be
 # that of the whole case, or come with an error and its exit code; what verify says must cover every answer that changed
-# and every flip in evidence and events.
+# and every flip in evidence and events; and salvage must make a sound case of it.
 import os
 import random
 import sqlite3
@@ -89,6 +89,15 @@ def check(box, want, whole, stored_whole, bit):
         changed |= not same
         if not same and (got < 3 or not err.startswith(b"pagetrail: ")):
             wrong.append(f"{what}: another answer without a word: exit {got}, {err.decode(errors='replace')}")
+    put()
+    got, _, err = ask(box, ("salvage", "case.ptc", "new.ptc"))
+    if got not in (0, 1) or b"Sanitizer" in err or b"runtime error" in err:
+        wrong.append(f"salvage: exit {got}: {err[-600:].decode(errors='replace')}")
+    else:
+        got, out, err = ask(box, ("verify", "new.ptc"))
+        if got != 0:
+            wrong.append(f"verify of what was salvaged: exit {got}: {out[-600:].decode(errors='replace')}")
+        os.unlink(box.path("new.ptc"))
     if "found" not in locals() or (found not in (1, 4) and (changed or data_differs)):
         wrong.append(f"verify does not find it (answers {'differ' if changed else 'are the same'}, evidence and events "
                      f"{'differ' if data_differs else 'are the same'})")
