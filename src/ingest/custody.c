@@ -2,7 +2,7 @@
 /* custody.c - the rows of table `source`
  *
  * A list of digests is held in memory: asking the database for each of ten thousand files would cost a scan each. A row
- * whose status is 'reading' belongs to a run that was stopped; it is dropped when the same bytes are read again.
+ * whose status is 'reading' belongs to a run that was stopped; replay.c goes on with it when the same bytes come again.
  */
 #include "custody.h"
 
@@ -27,7 +27,7 @@ static struct known *add_known(struct custody *k, struct err *err)
 	return e;
 }
 
-static struct known *find(const struct custody *k, int64_t source)
+struct known *custody_find(const struct custody *k, int64_t source)
 {
 	for (size_t i = k->n; i-- > 0;)
 		if (k->known[i].source == source)
@@ -35,12 +35,46 @@ static struct known *find(const struct custody *k, int64_t source)
 	return NULL;
 }
 
+int custody_head(struct text content, uint64_t *ret, struct err *err)
+{
+	unsigned char sha[SHA256_BYTES];
+	*ret = 0;
+	if (content.len < HEAD_BYTES)
+		return 0;
+	int rc = sha256_once(content.ptr, HEAD_BYTES, sha, err);
+	for (int i = 0; rc == 0 && i < 8; i++)
+		*ret = *ret << 8 | sha[i];
+	return rc;
+}
+
+/* Out of the JSON that pipeline.c writes. */
+static uint64_t basis_head(struct text basis)
+{
+	static const char name[] = "\"head\":\"";
+	uint64_t head = 0;
+	size_t at = text_find(basis, name, 0);
+	struct text hex = at == SIZE_MAX ? TEXT("") : text_sub(basis, at + sizeof(name) - 1, 16);
+	for (size_t i = 0; i < hex.len; i++) {
+		char c = hex.ptr[i];
+		unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+				 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+							: 16;
+		if (digit > 15)
+			return 0;
+		head = head << 4 | digit;
+	}
+	return head;
+}
+
 int custody_open(struct custody *k, struct case_file *c, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	*k = (struct custody){.c = c, .next = 1};
 	int rc = sql_prepare(
-	    &s, c, "SELECT source, sha256, content_sha256, stored_bytes, status FROM source ORDER BY source", err);
+	    &s, c,
+	    "SELECT source, sha256, content_sha256, stored_bytes, status, format_basis, path, records, duplicate"
+	    " FROM source ORDER BY source",
+	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
 		struct known *e = add_known(k, err);
 		if (!e)
@@ -50,6 +84,9 @@ int custody_open(struct custody *k, struct case_file *c, struct err *err)
 		e->has_content = sha256_unhex(sql_get_text(s, 2), e->content);
 		e->stored_bytes = (uint64_t)sql_get_int(s, 3);
 		e->reading = text_is(sql_get_text(s, 4), "reading");
+		e->head = basis_head(sql_get_text(s, 5));
+		e->path_hash = text_hash(sql_get_text(s, 6));
+		e->repeats = sql_get_int(s, 7) > 0 && sql_get_int(s, 7) == sql_get_int(s, 8);
 		k->n_reading += e->reading;
 		k->next = MAX(k->next, e->source + 1);
 	}
@@ -101,10 +138,22 @@ const struct known *custody_of_content(const struct custody *k, const unsigned c
 	return NULL;
 }
 
+/* Another source than `except` has perhaps this path. */
+static bool has_path(const struct custody *k, struct text path, int64_t except)
+{
+	uint64_t hash = text_hash(path);
+	for (size_t i = 0; i < k->n; i++)
+		if (k->known[i].path_hash == hash && k->known[i].source != except)
+			return true;
+	return false;
+}
+
 int custody_empty(struct custody *k, struct text path, int64_t except, int64_t *ret, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	*ret = 0;
+	if (!has_path(k, path, except))
+		return 0;
 	int rc = sql_prepare(&s, k->c,
 			     "SELECT source FROM source WHERE path=?1 AND source<>?2 AND bytes=0 AND status NOT IN "
 			     "('reading', 'failed') LIMIT 1",
@@ -131,7 +180,7 @@ static int bind_int(struct sql *s, const char *name, uint64_t v, struct err *err
 	return sql_int(s, sql_param(s, name), (int64_t)v, err);
 }
 
-int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, struct err *err)
+int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, uint64_t head, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct known *e = add_known(k, err);
@@ -139,6 +188,8 @@ int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint
 		return ERR_NOMEM;
 	e->source = r->source = k->next++;
 	e->stored_bytes = size_hint;
+	e->head = head;
+	e->path_hash = text_hash(r->path);
 	e->pending = true;
 	int rc = sql_prepare(
 	    &s, k->c,
@@ -192,7 +243,7 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	char sha_hex[SHA256_HEX] = "", content_hex[SHA256_HEX] = "";
-	struct known *e = find(k, r->source);
+	struct known *e = custody_find(k, r->source);
 	if (e) {
 		e->pending = false;
 		e->stored_bytes = r->stored_bytes;
@@ -240,42 +291,124 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 	return rc < 0 ? rc : sql_run(s, err);
 }
 
-static int journal_drop(struct custody *k, int64_t source, struct err *err)
+static int journal_drop(struct custody *k, int64_t source, const char *why, struct err *err)
 {
-	char detail[64];
+	struct buf detail = BUF_INIT(64 * KIB);
 	unsigned char head[SHA256_BYTES];
-	snprintf(detail, sizeof(detail), "{\"source\":%lld,\"reason\":\"read again\"}", (long long)source);
-	return journal_append(k->c, k->now_ns, "drop", text_of(detail), head, err);
+	int rc = buf_printf(&detail, err, "{\"source\":%lld,\"reason\":", (long long)source);
+	if (rc == 0)
+		rc = buf_json_string(&detail, text_of(why), err);
+	if (rc == 0)
+		rc = buf_add_char(&detail, '}', err);
+	if (rc == 0)
+		rc = journal_append(k->c, k->now_ns, "drop", buf_text(&detail), head, err);
+	buf_done(&detail);
+	return rc;
 }
 
-int custody_drop(struct custody *k, int64_t source, struct err *err)
+static int run_all(struct custody *k, const char *const *statements, size_t n, int64_t a, int64_t b, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		CLEANUP(sql_endp) struct sql *s = NULL;
+		rc = sql_prepare(&s, k->c, statements[i], err);
+		if (rc == 0)
+			rc = sql_int(s, 1, a, err);
+		if (rc == 0 && sql_params(s) > 1)
+			rc = sql_int(s, 2, b, err);
+		if (rc == 0)
+			rc = sql_run(s, err);
+	}
+	return rc;
+}
+
+static void forget(struct custody *k, struct known *e)
+{
+	k->n_reading -= e->reading;
+	size_t at = (size_t)(e - k->known);
+	memmove(e, e + 1, (--k->n - at) * sizeof(*e));
+}
+
+int custody_drop_events(struct custody *k, int64_t source, struct err *err)
+{
+	static const char *const statements[] = {
+	    "DELETE FROM event_chunk WHERE kind BETWEEN 0 AND 63 AND source=?1",
+	    "DELETE FROM reject WHERE source=?1",
+	};
+	return run_all(k, statements, ARRAY_SIZE(statements), source, 0, err);
+}
+
+int custody_drop(struct custody *k, int64_t source, const char *why, struct err *err)
 {
 	static const char *const statements[] = {
 	    "DELETE FROM evidence_chunk WHERE source=?1",
-	    "DELETE FROM event_chunk WHERE kind BETWEEN 0 AND 63 AND source=?1",
-	    "DELETE FROM reject WHERE source=?1",
 	    "DELETE FROM clock WHERE source=?1",
 	    "DELETE FROM gap WHERE source=?1",
 	    "DELETE FROM source WHERE source=?1",
 	};
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(statements); i++) {
-		CLEANUP(sql_endp) struct sql *s = NULL;
-		rc = sql_prepare(&s, k->c, statements[i], err);
-		if (rc == 0)
-			rc = sql_int(s, 1, source, err);
-		if (rc == 0)
-			rc = sql_run(s, err);
-	}
-	struct known *e = find(k, source);
+	int rc = custody_drop_events(k, source, err);
+	if (rc == 0)
+		rc = run_all(k, statements, ARRAY_SIZE(statements), source, 0, err);
+	struct known *e = custody_find(k, source);
 	if (rc == 0 && e && !e->pending && !e->reading)
-		rc = journal_drop(k, source, err);
+		rc = journal_drop(k, source, why ? why : "read again", err);
+	if (e)
+		forget(k, e);
+	return rc;
+}
+
+int custody_take_over(struct custody *k, int64_t source, int64_t old, struct err *err)
+{
+	static const char *const statements[] = {
+	    "DELETE FROM source WHERE source=?1",
+	    "UPDATE source SET source=?1 WHERE source=?2",
+	};
+	struct known *e = custody_find(k, source), *was = custody_find(k, old);
+	if (!e || !was)
+		return err_set(err, ERR_BUG, "source %lld is not there", (long long)(e ? old : source));
+	int rc = run_all(k, statements, ARRAY_SIZE(statements), old, source, err);
+	if (rc < 0)
+		return rc;
+	e->source = old;
+	forget(k, was);
+	return 0;
+}
+
+int custody_repeats(struct custody *k, int64_t source, const char *reason, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = custody_drop_events(k, source, err);
+	if (rc == 0)
+		rc = sql_prepare(
+		    &s, k->c,
+		    "UPDATE source SET duplicate=records, bytes_duplicate=bytes, parsed=0, context=0, unparsed=0,"
+		    " bytes_parsed=0, bytes_context=0, bytes_unparsed=0, reason=coalesce(?2, reason)"
+		    " WHERE source=?1",
+		    err);
+	if (rc == 0)
+		rc = sql_int(s, 1, source, err);
+	if (rc == 0)
+		rc = sql_text(s, 2, reason ? text_of(reason) : (struct text){NULL, 0}, err);
+	struct known *e = custody_find(k, source);
+	if (e)
+		e->repeats = true;
+	return rc < 0 ? rc : sql_run(s, err);
+}
+
+int custody_give_up(struct custody *k, int64_t source, const char *reason, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, k->c, "UPDATE source SET status='failed', reason=?2 WHERE source=?1", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, source, err);
+	if (rc == 0)
+		rc = sql_text(s, 2, text_of(reason), err);
+	struct known *e = custody_find(k, source);
 	if (e) {
 		k->n_reading -= e->reading;
-		size_t at = (size_t)(e - k->known);
-		memmove(e, e + 1, (--k->n - at) * sizeof(*e));
+		e->reading = e->stale = false;
 	}
-	return rc;
+	return rc < 0 ? rc : sql_run(s, err);
 }
 
 static int drop_all_of(struct custody *k, struct sql *s, struct err *err)
@@ -288,31 +421,16 @@ static int drop_all_of(struct custody *k, struct sql *s, struct err *err)
 	if (n == ARRAY_SIZE(list))
 		rc = 0;
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		rc = custody_drop(k, list[i], err);
+		rc = custody_drop(k, list[i], NULL, err);
 		dropped = 1;
 	}
 	return rc < 0 ? rc : dropped;
 }
 
-int custody_drop_unfinished(struct custody *k, struct text path, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(
-	    &s, k->c,
-	    "SELECT source FROM source WHERE path=?1 AND source<?2 AND (status='reading' OR (status='failed' AND "
-	    "sha256 IS NULL))",
-	    err);
-	if (rc == 0)
-		rc = sql_text(s, 1, path, err);
-	if (rc == 0)
-		rc = sql_int(s, 2, k->first, err);
-	return rc < 0 ? rc : drop_all_of(k, s, err);
-}
-
 int custody_drop_unread(struct custody *k, struct text path, struct text reason, int64_t *ret_same, struct err *err)
 {
 	*ret_same = 0;
-	for (;;) {
+	while (has_path(k, path, 0)) {
 		CLEANUP(sql_endp) struct sql *s = NULL;
 		int rc = sql_prepare(&s, k->c,
 				     "SELECT source, reason FROM source WHERE path=?1 AND source<>?2 AND bytes=0"
@@ -332,9 +450,10 @@ int custody_drop_unread(struct custody *k, struct text path, struct text reason,
 		s = NULL;
 		if (same)
 			*ret_same = source;
-		else if ((rc = custody_drop(k, source, err)) < 0)
+		else if ((rc = custody_drop(k, source, NULL, err)) < 0)
 			return rc;
 	}
+	return 0;
 }
 
 int custody_drop_parts(struct custody *k, int64_t source, struct err *err)

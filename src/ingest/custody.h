@@ -10,10 +10,14 @@
 struct known { /* one source that is in the case, or on its way into it */
 	int64_t source;
 	uint64_t stored_bytes;
+	uint64_t head;      /* custody_head(); 0: not known */
+	uint64_t path_hash; /* text_hash() */
 	unsigned char sha256[SHA256_BYTES], content[SHA256_BYTES];
 	bool has_sha, has_content;
 	bool pending; /* read in this run, its last chunk is not written yet */
 	bool reading; /* a run before this one was stopped while it read it */
+	bool repeats; /* all of it is duplicate: it has no events */
+	bool stale;   /* reading, and its file holds other bytes now */
 };
 
 struct custody {
@@ -39,20 +43,36 @@ const struct known *custody_of_content(const struct custody *k, const unsigned c
 /* A finished source without a single byte under this path: nothing tells it from an empty one read now; 0: none. */
 int custody_empty(struct custody *k, struct text path, int64_t except, int64_t *ret, struct err *err) MUST_CHECK;
 
+/* What the first bytes are, so that sources that begin alike are found: 0 when there are fewer than HEAD_BYTES. It stands
+ * in format_basis. */
+enum { HEAD_BYTES = 128 };
+int custody_head(struct text content, uint64_t *ret, struct err *err) MUST_CHECK;
+/* NULL: not there. Valid until a source is begun or dropped. */
+struct known *custody_find(const struct custody *k, int64_t source);
+
 /* New row, status 'reading'; r: path, container, format, format_basis, worker …, tz. Sets r->source. */
-int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, struct err *err) MUST_CHECK;
+int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, uint64_t head,
+		  struct err *err) MUST_CHECK;
+/* The source that was begun as `source` goes on as `old`: its row takes that number, the old row is no more. Chunks and
+ * rejects are the caller's. */
+int custody_take_over(struct custody *k, int64_t source, int64_t old, struct err *err) MUST_CHECK;
 /* The row as it stays. sha256 and content may be NULL: not known. status: as in the table. */
 int custody_finish(struct custody *k, const struct source_result *r, const unsigned char *sha256,
 		   const unsigned char *content, const char *status, struct err *err) MUST_CHECK;
-/* Takes a source out. What the journal knows of goes with a row 'drop' there. */
-int custody_drop(struct custody *k, int64_t source, struct err *err) MUST_CHECK;
-/* Drops what was begun or failed to be read under this path: 1 when there was something. */
-int custody_drop_unfinished(struct custody *k, struct text path, struct err *err) MUST_CHECK;
+/* Takes a source out. What the journal knows of goes with a row 'drop' there; why: NULL, it is read again. */
+int custody_drop(struct custody *k, int64_t source, const char *why, struct err *err) MUST_CHECK;
+/* Takes out what follows from its bytes: events and rejects. */
+int custody_drop_events(struct custody *k, int64_t source, struct err *err) MUST_CHECK;
 /* Drops rows of sources that could not be read at all, under this path, but for the one that says the same as now. */
 int custody_drop_unread(struct custody *k, struct text path, struct text reason, int64_t *ret_same,
 			struct err *err) MUST_CHECK;
 /* Drops sources that an earlier run began under another path, when all their chunks are in `source`: 1 some. */
 int custody_drop_parts(struct custody *k, int64_t source, struct err *err) MUST_CHECK;
+
+/* All records are duplicate. reason: NULL leaves it. */
+int custody_repeats(struct custody *k, int64_t source, const char *reason, struct err *err) MUST_CHECK;
+/* The end of a source that no run can go on with: status failed. Its account is there already. */
+int custody_give_up(struct custody *k, int64_t source, const char *reason, struct err *err) MUST_CHECK;
 
 /* Fills r from the row (texts live in a). */
 int custody_row(struct custody *k, int64_t source, struct source_result *r, struct arena *a,

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pagetrail/macros.h"
+
 static int file_fill(struct stream *s, const char **ret, size_t *ret_n, struct err *err)
 {
 	struct file *f = (struct file *)s;
@@ -141,17 +143,18 @@ const char *file_changed(const struct file *f, bool *ret_lost)
 	return written ? "the file was changed while it was read" : NULL;
 }
 
-int file_digest(struct file *f, unsigned char sha256[SHA256_BYTES], struct err *err)
+int file_digest(struct file *f, uint64_t bytes, unsigned char sha256[SHA256_BYTES], struct err *err)
 {
 	struct sha256 *sha = NULL;
 	off_t at = 0;
-	ssize_t n;
+	ssize_t n = 0;
 	int rc = sha256_new(&sha, err);
 	if (rc < 0)
 		return rc;
-	while ((n = pread(f->fd, f->block, sizeof(f->block), at)) > 0 && rc == 0) {
+	while (rc == 0 && bytes && (n = pread(f->fd, f->block, MIN(sizeof(f->block), bytes), at)) > 0) {
 		rc = sha256_add(sha, f->block, (size_t)n, err);
 		at += n;
+		bytes -= (uint64_t)n;
 	}
 	if (rc < 0 || n < 0) {
 		sha256_free(sha);

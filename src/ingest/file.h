@@ -34,5 +34,5 @@ int file_finish(struct file *f, struct err *err) MUST_CHECK;
 bool file_rewind(struct file *f);
 /* What happened to the file while it was read; NULL: nothing. *ret_lost: bytes were lost or mixed. */
 const char *file_changed(const struct file *f, bool *ret_lost);
-/* Digest in a pass of its own, before anything was read; 1 when it cannot be had. */
-int file_digest(struct file *f, unsigned char sha256[SHA256_BYTES], struct err *err) MUST_CHECK;
+/* Digest of the first n bytes, UINT64_MAX all, in a pass of its own; 1 when it cannot be had. */
+int file_digest(struct file *f, uint64_t n, unsigned char sha256[SHA256_BYTES], struct err *err) MUST_CHECK;

@@ -2,13 +2,14 @@
 /* ingest.c - one run: paths to stored files, stored files to sources, and what the case says of them at the end
  *
  * A stored file is finished by a task of its own behind its chunks: only then its rows leave the status 'reading', in
- * one transaction with the journal. So a run that was killed leaves whole sources, and parts that the next run drops
- * and reads again.
+ * one transaction with the journal. So a run that was killed leaves whole sources, and parts with which the next run
+ * goes on.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "repeat.h"
 #include "session.h"
 #include "walk.h"
 
@@ -70,7 +71,7 @@ static int add_field(struct buf *b, const char *name, struct text t, struct err 
 	return rc < 0 ? rc : buf_json_string(b, t, err);
 }
 
-static int journal_source(struct session *s, const struct source_result *r, struct err *err)
+int journal_source(struct session *s, const struct source_result *r, const struct replay_end *was, struct err *err)
 {
 	struct buf b = BUF_INIT(1 * MIB);
 	unsigned char head[SHA256_BYTES];
@@ -96,6 +97,11 @@ static int journal_source(struct session *s, const struct source_result *r, stru
 		rc = add_field(&b, "tz", r->tz, err);
 	if (rc == 0)
 		rc = add_field(&b, "reason", r->reason, err);
+	if (rc == 0 && was && was->goes_on) {
+		rc = add_field(&b, "was_sha256", text_of(was->sha256), err);
+		if (rc == 0)
+			rc = add_field(&b, "was_content_sha256", text_of(was->content_sha256), err);
+	}
 	if (rc == 0 && r->source) {
 		char seal[SHA256_HEX];
 		rc = source_seal(s->c, r->source, seal, err);
@@ -113,7 +119,7 @@ static int journal_source(struct session *s, const struct source_result *r, stru
 /* What the case holds already, under the path of now; now: the file whose content it is, NULL when that is the same
  * file. */
 static int report_known(struct session *s, int64_t source, struct text path, const struct source_result *now,
-			struct err *err)
+			bool beginning, struct err *err)
 {
 	struct arena a;
 	struct source_result r;
@@ -122,18 +128,21 @@ static int report_known(struct session *s, int64_t source, struct text path, con
 	int rc = custody_row(&s->custody, source, &r, &a, err);
 	if (rc == 0) {
 		bool same = text_eq(r.path, path);
-		if (!same)
+		if (beginning)
+			snprintf(reason, sizeof(reason), "the beginning of source %lld, which its file held before",
+				 (long long)source);
+		else if (!same)
 			snprintf(reason, sizeof(reason), "same bytes as source %lld, %.*s", (long long)source,
 				 (int)MIN(r.path.len, 300), r.path.ptr);
 		r.status = SOURCE_KNOWN;
-		r.reason = same ? r.reason : text_of(reason);
+		r.reason = same && !beginning ? r.reason : text_of(reason);
 		r.path = path;
 		if (now) {
 			r.container = now->container;
 			r.stored_bytes = now->stored_bytes;
 			memcpy(r.sha256, now->sha256, sizeof(r.sha256));
 		}
-		rc = journal_source(s, &r, err);
+		rc = journal_source(s, &r, NULL, err);
 		if (rc == 0)
 			rc = report(s, &r);
 	}
@@ -177,6 +186,67 @@ static int find_twin(struct session *s, const unsigned char *content, const stru
 	return 0;
 }
 
+/* r->reason, for those who look on: the row says what it would say had the file been read at once. */
+static void say_goes_on(struct stored *st, struct source_result *r, const struct replay_end *was)
+{
+	char tmp[128];
+	snprintf(tmp, sizeof(tmp), "its file has grown: %llu bytes were known", (unsigned long long)was->bytes);
+	struct text t = arena_text(&st->arena, text_of(tmp));
+	if (!r->reason.len && t.ptr)
+		r->reason = t;
+}
+
+/* Is it the beginning of another source? 1: nothing is left to do. */
+static int finish_repeat(struct session *s, struct stored *st, struct stored_member *m, bool *ret_repeats,
+			 struct err *err)
+{
+	struct source_result *r = &m->r;
+	struct repeat found;
+	*ret_repeats = false;
+	int rc = repeat_look(s, r, st, &found, err);
+	if (rc < 0 || !found.whole)
+		return rc;
+	if (found.same_file && r->status != SOURCE_FAILED) {
+		rc = custody_drop(&s->custody, r->source, NULL, err);
+		if (rc == 0)
+			rc = report_known(s, found.whole, r->path, r, true, err);
+		return rc < 0 ? rc : 1;
+	}
+	struct account *a = &r->account;
+	*a = (struct account){
+	    .records = a->records, .duplicate = a->records, .bytes = a->bytes, .bytes_duplicate = a->bytes};
+	if (r->status != SOURCE_FAILED)
+		r->reason = arena_text(&st->arena, text_of(found.reason));
+	*ret_repeats = true;
+	return r->reason.len && !r->reason.ptr ? err_nomem(err) : 0;
+}
+
+/* The row as it stays, and what follows from it for others. */
+static int finish_row(struct session *s, struct stored *st, struct stored_member *m, const unsigned char *content,
+		      struct err *err)
+{
+	struct source_result *r = &m->r;
+	bool repeats;
+	int rc = finish_repeat(s, st, m, &repeats, err);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = custody_finish(&s->custody, r, st->has_sha ? st->sha256 : NULL, content, status_names[r->status], err);
+	if (rc == 0 && repeats)
+		rc = custody_repeats(&s->custody, r->source, NULL, err);
+	if (rc == 0 && s->custody.n_reading) {
+		rc = custody_drop_parts(&s->custody, r->source, err);
+		m->was.resumed |= rc == 1;
+	}
+	if (rc < 0)
+		return rc;
+	if (m->was.resumed && r->status == SOURCE_INGESTED)
+		r->status = SOURCE_RESUMED;
+	if (m->was.goes_on)
+		say_goes_on(st, r, &m->was);
+	rc = journal_source(s, r, &m->was, err);
+	return rc < 0 ? rc : report(s, r);
+}
+
 static int finish_member(struct session *s, struct stored *st, struct stored_member *m, struct err *err)
 {
 	struct source_result *r = &m->r;
@@ -185,7 +255,7 @@ static int finish_member(struct session *s, struct stored *st, struct stored_mem
 	if (st->has_sha)
 		sha256_hex(st->sha256, r->sha256);
 	if (!r->source || m->standing) { /* a link, or what could not be read before either */
-		int rc = journal_source(s, r, err);
+		int rc = journal_source(s, r, NULL, err);
 		return rc < 0 ? rc : report(s, r);
 	}
 	if (content)
@@ -197,28 +267,17 @@ static int finish_member(struct session *s, struct stored *st, struct stored_mem
 	else if (r->status != SOURCE_FAILED)
 		rc = custody_empty(&s->custody, r->path, r->source, &known, err);
 	if (rc == 0 && known) {
-		rc = custody_drop(&s->custody, r->source, err);
-		return rc < 0 ? rc : report_known(s, known, r->path, r, err);
+		rc = custody_drop(&s->custody, r->source, NULL, err);
+		return rc < 0 ? rc : report_known(s, known, r->path, r, false, err);
 	}
-	if (rc < 0)
-		return rc;
-	rc = custody_finish(&s->custody, r, st->has_sha ? st->sha256 : NULL, content, status_names[r->status], err);
-	if (rc == 0 && s->custody.n_reading) {
-		rc = custody_drop_parts(&s->custody, r->source, err);
-		m->resumed |= rc == 1;
-	}
-	if (rc < 0)
-		return rc;
-	if (m->resumed && r->status == SOURCE_INGESTED)
-		r->status = SOURCE_RESUMED;
-	rc = journal_source(s, r, err);
-	return rc < 0 ? rc : report(s, r);
+	return rc < 0 ? rc : finish_row(s, st, m, content, err);
 }
 
 static void finish_drop(struct task *t)
 {
 	struct finish_task *f = (struct finish_task *)t;
 	arena_done(&f->st.arena);
+	free((char *)f->st.path);
 	free(f);
 }
 
@@ -261,7 +320,7 @@ static int add_broken(struct session *s, struct stored *st, const char *path, co
 		return rc;
 	rc = custody_drop_unread(&s->custody, r->path, r->reason, &r->source, err);
 	m->standing = r->source != 0;
-	return rc < 0 || m->standing ? rc : custody_begin(&s->custody, r, 0, err);
+	return rc < 0 || m->standing ? rc : custody_begin(&s->custody, r, 0, 0, err);
 }
 
 /* Should a source that is known be read again? When somebody now says what it is, or it can be recognised by now. */
@@ -361,7 +420,10 @@ static int known_file(struct session *s, struct source *src, const char *path, s
 	if (rc < 0)
 		return rc;
 	for (size_t at = 0; again && (k = next_same(s, sha, path, &at, &rc, err)); at = 0) {
-		rc = custody_drop(&s->custody, k->source, err);
+		int64_t source = k->source;
+		rc = custody_drop(&s->custody, source, NULL, err);
+		if (rc == 0)
+			rc = repeat_release(s, source, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -376,7 +438,7 @@ static int known_file(struct session *s, struct source *src, const char *path, s
 					bang == SIZE_MAX ? "" : row.path.ptr + bang) < 0)
 			rc = err_nomem(err);
 		if (rc == 0)
-			rc = report_known(s, k->source, text_of(now), NULL, err);
+			rc = report_known(s, k->source, text_of(now), NULL, false, err);
 		free(now);
 		arena_done(&a);
 		if (rc < 0)
@@ -449,7 +511,10 @@ static int one_file(struct session *s, const char *path, const char *why, struct
 	f->task = (struct task){.run = task_nothing, .done = finish_done, .drop = finish_drop};
 	f->s = s;
 	arena_init(&f->st.arena, 0);
-	if (!src)
+	f->st.path = strdup(path);
+	if (!f->st.path)
+		rc = err_nomem(err);
+	else if (!src)
 		rc = add_broken(s, &f->st, path, "none", cannot.what, false, err);
 	else
 		rc = read_members(s, src, &f->st, err);
@@ -541,6 +606,8 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 	if (rc == 0 || rc == ERR_INTERRUPTED) { /* what was read is kept */
 		struct err second;
 		int drained = pool_drain(s.pool, rc == 0 ? err : &second);
+		if (drained == 0 && rc == 0 && !o->plan)
+			drained = repeat_give_up(&s, err);
 		if (drained == 0 && !o->plan)
 			drained = case_commit(c, rc == 0 ? err : &second);
 		rc = rc == 0 ? drained : rc;

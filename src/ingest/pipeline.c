@@ -12,6 +12,7 @@
 #include "nuls.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
+#include "replay.h"
 #include "session.h"
 #include "worker.h"
 
@@ -46,6 +47,9 @@ struct pipeline {
 	struct text record; /* the worker that events name */
 	bool several;       /* they name more than one, or leave it open */
 	struct sql *reject;
+	struct replay replay;
+	struct replay_ask ask;
+	struct stored_member *sm;
 };
 
 /* --- evidence --- */
@@ -90,6 +94,29 @@ static int submit_block(struct pipeline *p, struct block *b, struct err *err)
 	return pool_submit(p->s->pool, &e->task, err);
 }
 
+/* --- what is known --- */
+
+/* From here on it is written. */
+static int leave(struct pipeline *p, bool over, bool failed, struct err *err)
+{
+	int rc = replay_leave(&p->replay, &p->ask, over, failed, &p->sm->was, err);
+	p->source = p->sm->r.source = p->replay.row;
+	return rc;
+}
+
+static int store_block(struct pipeline *p, struct block *b, struct err *err)
+{
+	if (p->replay.base) {
+		int rc = replay_block(&p->replay, b, err);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+		rc = leave(p, false, false, err);
+		if (rc < 0)
+			return rc;
+	}
+	return submit_block(p, b, err);
+}
+
 /* --- events --- */
 
 static int batch_run(struct task *t, struct err *err)
@@ -125,6 +152,14 @@ static int submit_batch(struct pipeline *p, enum event_kind kind, struct err *er
 	struct event_batch *batch = p->batches[kind];
 	if (!batch)
 		return 0;
+	if (p->replay.base && replay_batch(&p->replay, batch)) {
+		spares_give(&p->s->spares, batch);
+		p->batches[kind] = NULL;
+		return 0;
+	}
+	int rc = p->replay.base ? leave(p, false, false, err) : 0;
+	if (rc < 0)
+		return rc;
 	struct batch_task *b = calloc(1, sizeof(*b));
 	if (!b)
 		return err_nomem(err);
@@ -215,15 +250,22 @@ static void pipeline_done(struct pipeline *p)
 		spares_give(&p->s->spares, p->batches[k]);
 	block_put(p->block);
 	sql_end(p->reject);
+	replay_done(&p->replay);
 }
 
 /* --- the format --- */
 
-static int add_basis(struct buf *b, const struct detection *d, const struct parser *forced, struct err *err)
+/* by: whose events these are; head: custody_head(). */
+static int add_basis(struct buf *b, const struct detection *d, const struct parser *forced, uint64_t head,
+		     struct err *err)
 {
-	if (forced)
-		return buf_add_text(b, TEXT("{\"reason\":\"asked for\"}"), err);
-	int rc = buf_printf(b, err, "{\"score\":%u,\"records\":%u", d->score, d->records);
+	int rc = buf_add_text(b, TEXT("{\"by\":\"" PAGETRAIL_VERSION "\""), err);
+	if (rc == 0 && head)
+		rc = buf_printf(b, err, ",\"head\":\"%016llx\"", (unsigned long long)head);
+	if (rc == 0 && forced)
+		return buf_add_text(b, TEXT(",\"reason\":\"asked for\"}"), err);
+	if (rc == 0)
+		rc = buf_printf(b, err, ",\"score\":%u,\"records\":%u", d->score, d->records);
 	if (rc == 0 && d->best)
 		rc = buf_printf(b, err, ",\"best\":\"%s\"", d->best->name);
 	if (rc == 0 && d->runner_up)
@@ -263,9 +305,10 @@ static int detect_head(struct session *s, const struct source *src, const struct
 
 /* The parser for this source, or NULL with r->reason. */
 static int choose_format(struct session *s, const struct naming *n, const struct source *src, const struct member *m,
-			 const struct block *head, struct arena *a, struct source_result *r, const struct parser **ret,
-			 struct err *err)
+			 const struct replay_ask *ask, struct arena *a, struct source_result *r,
+			 const struct parser **ret, struct err *err)
 {
+	const struct block *head = ask->first;
 	struct buf basis = BUF_INIT(4 * KIB);
 	struct detection d = {0};
 	const struct parser *forced = m->as_it_is ? NULL : n->format;
@@ -281,7 +324,7 @@ static int choose_format(struct session *s, const struct naming *n, const struct
 	if (rc == 0 && m->as_it_is)
 		rc = buf_add_text(&basis, TEXT(BASIS_AS_IT_IS), err);
 	else if (rc == 0)
-		rc = add_basis(&basis, &d, forced, err);
+		rc = add_basis(&basis, &d, forced, ask->head, err);
 	if (rc == 0) {
 		r->format_basis = arena_text(a, buf_text(&basis));
 		r->format = d.parser ? text_of(d.parser->name) : TEXT("");
@@ -302,7 +345,7 @@ static int feed(struct pipeline *p, struct records *rec, struct block *b, struct
 	struct session *s = p->s;
 	struct block *before = p->block; /* its tail may be part of the first record */
 	uint64_t records = rec->account.records;
-	int rc = p->source ? submit_block(p, b, err) : 0;
+	int rc = p->source ? store_block(p, b, err) : 0;
 	p->block = b;
 	p->bytes = (struct column_bytes){{b->data, b->len}, b->off};
 	if (rc == 0)
@@ -355,18 +398,17 @@ static int run_source(struct pipeline *p, struct blocks *blocks, struct block *f
 	return rc;
 }
 
-static int begin_source(struct session *s, struct pipeline *p, struct stored_member *sm, uint64_t size_hint,
+static int begin_source(struct pipeline *p, const struct parser *parser, bool as_it_is, uint64_t size_hint,
 			struct err *err)
 {
+	struct session *s = p->s;
 	if (s->o->plan)
 		return 0;
-	int rc = custody_drop_unfinished(&s->custody, sm->r.path, err);
-	if (rc < 0)
-		return rc;
-	sm->resumed = rc == 1;
-	rc = custody_begin(&s->custody, &sm->r, size_hint, err);
-	p->source = sm->r.source;
-	return rc;
+	int rc = custody_begin(&s->custody, &p->sm->r, size_hint, p->ask.head, err);
+	p->source = p->ask.row = p->replay.row = p->sm->r.source;
+	/* documents are read in one piece */
+	bool document = parser && parser->shape == SHAPE_DOCUMENT;
+	return rc < 0 || as_it_is || document || !p->ask.first ? rc : replay_begin(&p->replay, s, &p->ask, err);
 }
 
 /* What is known once the last byte was read. */
@@ -384,13 +426,21 @@ static int end_source(struct pipeline *p, struct source *src, struct blocks *blo
 		if (!r->reason.ptr)
 			rc = err_nomem(err);
 	}
-	return rc;
+	return rc == 0 && p->replay.base ? leave(p, true, r->status == SOURCE_FAILED, err) : rc;
+}
+
+/* It was stopped before it had anything to write: what is known of it is still in its base. */
+static void forget(struct pipeline *p)
+{
+	struct err ignored;
+	if (p->replay.base)
+		(void)!custody_drop(&p->s->custody, p->replay.row, NULL, &ignored);
 }
 
 int pipeline_member(struct session *s, struct source *src, const struct member *m, struct stored *st, struct err *err)
 {
 	struct stored_member *sm = stored_add(st);
-	struct pipeline p = {.s = s, .arena = &st->arena, .boot = TEXT(""), .record = TEXT("")};
+	struct pipeline p = {.s = s, .arena = &st->arena, .boot = TEXT(""), .record = TEXT(""), .sm = sm};
 	struct naming n = {0};
 	struct blocks *blocks = NULL;
 	struct block *first = NULL;
@@ -407,16 +457,21 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 		rc = blocks_open(&blocks, s->blocks, src, m->plain, err);
 	if (rc == 0)
 		rc = blocks_next(blocks, &first, err);
+	p.ask = (struct replay_ask){.r = &sm->r, .source = src, .first = first};
+	if (rc == 1)
+		rc = custody_head((struct text){first->data, first->len}, &p.ask.head, err);
 	if (rc >= 0)
-		rc = choose_format(s, &n, src, m, first, &st->arena, &sm->r, &parser, err);
+		rc = choose_format(s, &n, src, m, &p.ask, &st->arena, &sm->r, &parser, err);
 	if (rc == 0)
-		rc = begin_source(s, &p, sm, m->plain ? m->size_hint : 0, err);
+		rc = begin_source(&p, parser, m->as_it_is != NULL, m->plain ? m->size_hint : 0, err);
 	if (rc == 0)
 		rc = run_source(&p, blocks, first, &n, parser, m, sm, err);
 	else
 		block_put(first);
 	if (rc == 0)
 		rc = end_source(&p, src, blocks, &n, parser, sm, err);
+	if (rc < 0)
+		forget(&p);
 	blocks_close(blocks);
 	pipeline_done(&p);
 	naming_done(&n);

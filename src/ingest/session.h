@@ -29,23 +29,32 @@ struct session {
 	struct custody custody;
 	struct pool *pool;
 	struct block_pool *blocks;
-	struct spares spares; /* the pool gives batches back */
+	struct spares spares;    /* the pool gives batches back */
 	struct own own;          /* the case file itself */
 	unsigned files;          /* below the path at hand */
 	uint64_t uncommitted;    /* bytes written since the last commit */
 	uint64_t bytes, records; /* for progress */
 };
 
+/* What replay_leave() says of the bytes that were known. */
+struct replay_end {
+	bool resumed, goes_on; /* goes_on: a finished source, whose file has grown */
+	uint64_t bytes;        /* of that source, and its digests */
+	char sha256[SHA256_HEX], content_sha256[SHA256_HEX];
+};
+
 /* One stored file on its way into the case; ends when all its members are written. */
 struct stored_member {
 	struct source_result r;
 	unsigned char content[SHA256_BYTES];
-	bool has_content, plain, resumed;
+	bool has_content, plain;
+	struct replay_end was;
 	bool standing; /* a source that could not be read before either: its row is there */
 	struct stored_member *next;
 };
 
 struct stored {
+	const char *path;   /* owned */
 	struct arena arena; /* results and their texts */
 	struct stored_member *first, **end;
 	unsigned char sha256[SHA256_BYTES];
@@ -60,6 +69,9 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 int session_wrote(struct session *s, uint64_t bytes, struct err *err) MUST_CHECK;
 bool session_stopped(const struct session *s);
 struct stored_member *stored_add(struct stored *st);
+/* ingest.c: what the journal says of a source; was: may be NULL. */
+int journal_source(struct session *s, const struct source_result *r, const struct replay_end *was,
+		   struct err *err) MUST_CHECK;
 /* A task whose run() does nothing. */
 int task_nothing(struct task *t, struct err *err);
 

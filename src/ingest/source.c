@@ -383,7 +383,7 @@ uint64_t source_size(const struct source *s)
 
 int source_digest(struct source *s, unsigned char sha256[SHA256_BYTES], struct err *err)
 {
-	return file_digest(s->file, sha256, err);
+	return file_digest(s->file, UINT64_MAX, sha256, err);
 }
 
 int source_open(struct source **ret, const char *path, struct err *err)
