@@ -144,7 +144,8 @@ int resolve_verify(struct case_file *c, struct event_feed *feed,
 	if (!r && !older)
 		r = verify_now(&v, feed, &e);
 	if (r == ERR_DAMAGED)
-		r = fault(&v, "tables made from events", e.what);
+		r = fault(&v, "tables made from events",
+			  "cannot be made again to compare: events or sources are damaged");
 	derived_unshadow(c);
 	if (r && err && e.code)
 		*err = e;
