@@ -229,7 +229,7 @@ int worker_get(struct resolve *r, struct text name, uint32_t *ret, struct err *e
 	size_t base_len = rank_at(name);
 	if (res || base_len == name.len || worker_at(r, *ret)->ranked)
 		return res;
-	uint32_t base;
+	uint32_t base = 0;
 	res = worker_add(r, text_sub(name, 0, base_len), &base, err);
 	if (res)
 		return res;

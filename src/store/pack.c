@@ -104,7 +104,7 @@ static unsigned find_scale(const int64_t *v, const uint8_t *has, uint32_t n)
 {
 	unsigned k = 3;
 	for (uint32_t i = 0; i < n && k; i++)
-		while ((!has || has[i]) && k && v[i] % scales[k])
+		while ((!has || has[i]) && v[i] && k && v[i] % scales[k])
 			k--;
 	return k;
 }
@@ -360,7 +360,7 @@ static int get_size(struct pack_reader *in, unsigned form, uint32_t m, uint32_t 
 int unpack_texts(struct pack_reader *in, struct text *v, uint8_t *has, uint32_t n, struct err *err)
 {
 	unsigned flags;
-	uint32_t m, d, next = 0, e;
+	uint32_t m, d = 0, next = 0, e;
 	int r = get_flags(in, &flags, has, n, &m, err);
 	unsigned form = r ? 0 : flags >> FORM_SHIFT;
 	if (!r)
@@ -528,7 +528,7 @@ int unpack_runs(struct pack_reader *in, struct arena *arena, struct page_run **r
 		uint32_t *run_end, uint8_t *has, uint32_t n, struct err *err)
 {
 	unsigned flags;
-	uint32_t m, d;
+	uint32_t m, d = 0;
 	struct lists_read l = {0};
 	int r = get_flags(in, &flags, has, n, &m, err);
 	unsigned form = r ? 0 : flags >> FORM_SHIFT;
