@@ -18,6 +18,7 @@
 
 enum { CASE_APPLICATION_ID = 0x50547261 /* "PTra" */, CASE_VERSION = 1 };
 enum case_mode { CASE_READ, CASE_WRITE, CASE_CREATE, CASE_INSPECT };
+/* CASE_CREATE: there is no such file, or nothing is in it (somebody was stopped while he made it); else ERR_IO. */
 
 int case_open(struct case_file **ret, const char *path, enum case_mode mode, struct err *err) MUST_CHECK;
 /* A case that a host program (the sqlite3 shell) has opened: registers the virtual tables on its connection, read-only in

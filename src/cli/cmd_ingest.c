@@ -162,19 +162,45 @@ static bool being_made(const char *path)
 	return locked;
 }
 
+/* A case whose maker was killed: no row of its journal was written. */
+static bool is_unmade(struct case_file *c)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct err ignored;
+	return !sql_prepare(&s, c, "SELECT 1 FROM journal LIMIT 1", &ignored) && sql_step(s, &ignored) == 0;
+}
+
+static int open_old(struct case_file **ret, const char *path, struct err *err)
+{
+	struct case_file *c = NULL;
+	struct err first = {0}, second;
+	int rc = case_open(&c, path, CASE_WRITE, &first);
+	if (!rc && !is_unmade(c)) {
+		*ret = c;
+		return 0;
+	}
+	if (!rc)
+		rc = case_close(c, &first);
+	if ((!rc || rc == ERR_DAMAGED) && !init_case(ret, path, NULL, NULL, &second))
+		return 0;
+	*err = rc ? first : second;
+	return rc ? rc : second.code;
+}
+
 /* Opens the case, or makes it; but not for paths none of which is there. */
 static int open_case(struct case_file **ret, const struct args *args, const char *id, const char *title,
 		     struct err *err)
 {
 	struct stat st;
-	if (!stat(args->at[0], &st)) {
+	bool there = !stat(args->at[0], &st);
+	if (there && (st.st_size || !(id || title))) {
 		if (id || title) {
 			err_set(err, ERR_USAGE, "--id and --title are for a new case, and '%s' exists", args->at[0]);
 			return err_hint(err, "leave them out");
 		}
 		if (!st.st_size && S_ISREG(st.st_mode) && being_made(args->at[0]))
 			return is_locked(args->at[0], err);
-		return case_open(ret, args->at[0], CASE_WRITE, err);
+		return open_old(ret, args->at[0], err);
 	}
 	bool any = false;
 	for (int i = 1; i < args->n; i++)

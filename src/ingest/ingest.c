@@ -13,7 +13,7 @@
 #include "session.h"
 #include "walk.h"
 
-enum { COMMIT_BYTES = 32 * 1024 * 1024, QUEUE_PER_JOB = 3 };
+enum { COMMIT_BYTES = 4 * 1024 * 1024, QUEUE_PER_JOB = 3 };
 
 struct finish_task {
 	struct task task;

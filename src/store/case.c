@@ -51,8 +51,7 @@ static int lock_writer(struct case_file *c, const char *path, int flags, struct 
 {
 	c->lock_fd = open(path, flags | O_RDWR | O_CLOEXEC, 0600);
 	if (c->lock_fd < 0) {
-		int code = errno == EEXIST ? err_set(err, ERR_IO, "the case file exists already")
-					   : err_set_errno(err, ERR_IO, "cannot open the case file for writing");
+		int code = err_set_errno(err, ERR_IO, "cannot open the case file for writing");
 		err_where(err, "%s", path);
 		return code;
 	}
@@ -247,14 +246,53 @@ static int make_schema(struct case_file *c, struct err *err)
 _Static_assert(CASE_APPLICATION_ID == 0x50547261 && CASE_VERSION == 1 && CASE_PAGE_BYTES == 8192,
 	       "make_schema() spells these out");
 
+/* Who makes a case may be killed at any moment before its first journal row. What is left of it holds nothing, and is
+ * taken for a file that is not there. 2: it has its schema already, 1: nothing, 0: it is something else. */
+static int is_blank(struct case_file *c, struct err *err)
+{
+	int64_t tables = 0, id = 0, rows = 1;
+	struct err ignored = {0};
+	int r = read_pragma(c, "SELECT count(*) FROM sqlite_schema", &tables, &ignored);
+	if (!r)
+		r = read_pragma(c, "PRAGMA application_id", &id, &ignored);
+	if (!r && tables && id == CASE_APPLICATION_ID)
+		r = read_pragma(c, "SELECT (SELECT count(*) FROM journal) + (SELECT count(*) FROM source)", &rows,
+				&ignored);
+	if (r == ERR_NOMEM)
+		return err_nomem(err);
+	return r ? 0 : !tables && !id ? 1 : rows ? 0 : 2;
+}
+
+/* The file is locked by us. */
+static int create(struct case_file *c, struct err *err)
+{
+	struct stat st;
+	int blank = 0, r = 0;
+	bool plain = !fstat(c->lock_fd, &st) && S_ISREG(st.st_mode);
+	if (plain)
+		r = open_db(c, c->path, SQLITE_OPEN_READWRITE, NULL, "", err);
+	if (!r && plain)
+		r = blank = is_blank(c, err);
+	if (r < 0 && r != ERR_DAMAGED)
+		return r;
+	if (!blank) {
+		err_set(err, ERR_IO, "the case file exists already");
+		err_where(err, "%s", c->path);
+		return ERR_IO;
+	}
+	c->made = true;
+	return blank == 1 ? make_schema(c, err)
+			  : sql_exec(c, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", err);
+}
+
 static int open_write(struct case_file *c, struct err *err)
 {
-	int r = lock_writer(c, c->path, c->mode == CASE_CREATE ? O_CREAT | O_EXCL : 0, err);
-	if (!r)
-		r = open_db(c, c->path, SQLITE_OPEN_READWRITE, NULL, "", err);
+	int r = lock_writer(c, c->path, c->mode == CASE_CREATE ? O_CREAT : 0, err);
 	if (!r && c->mode == CASE_CREATE)
-		r = make_schema(c, err);
+		r = create(c, err);
 	else if (!r)
+		r = open_db(c, c->path, SQLITE_OPEN_READWRITE, NULL, "", err);
+	if (!r && c->mode != CASE_CREATE)
 		r = check_header(c, err);
 	if (!r && c->mode == CASE_WRITE)
 		r = sql_exec(c, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", err);
@@ -294,7 +332,7 @@ int case_open(struct case_file **ret, const char *path, enum case_mode mode, str
 	if (!r)
 		r = vtab_register(c, err);
 	if (r) {
-		bool made = mode == CASE_CREATE && c->lock_fd >= 0;
+		bool made = c->made;
 		case_free(c);
 		if (made) /* half a case would stand in the way of the next try */
 			unlink(path);

@@ -18,6 +18,7 @@ struct case_file {
 	sqlite3 *db;
 	char *path;
 	enum case_mode mode;
+	bool made; /* by us, out of nothing */
 	volatile sig_atomic_t *stop; /* NULL: nobody stops it */
 	unsigned threads;
 	int lock_fd;                 /* writers: holds the advisory lock; closed after the connection */
