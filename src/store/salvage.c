@@ -324,7 +324,7 @@ static int copy_whole(struct walk *w, const struct one *o, struct err *err)
 		if (!r)
 			r = sql_int(from, 1, o->source, err);
 		if (!r)
-			r = salvage_copy(from, to, err);
+			r = salvage_copy(from, to, i == 2, err);
 	}
 	return r;
 }

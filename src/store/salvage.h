@@ -20,8 +20,9 @@ int salvage_walk(struct salvage *v, const char *scan, int (*row)(void *ctx, stru
 int salvage_get(struct sql *s, int64_t row, struct err *err) MUST_CHECK;
 /* Is this only damage, so that the next row can be tried? */
 bool salvage_goes_on(int code);
-/* Runs `to` once for every row that `from` gives, with its columns as parameters. ERR_DAMAGED when a row cannot be read. */
-int salvage_copy(struct sql *from, struct sql *to, struct err *err) MUST_CHECK;
+/* Runs `to` once for every row that `from` gives, with its columns as parameters: what is no number is text, or else blobs.
+ * ERR_DAMAGED when a row cannot be read. */
+int salvage_copy(struct sql *from, struct sql *to, bool blobs, struct err *err) MUST_CHECK;
 
 /* What the journal says of a source. */
 struct sealed_source {

@@ -2,8 +2,8 @@
 /* salvage_open.c - opening a damaged case, also one whose first page is broken
  *
  * The first page says what the file is and where its tables begin. All cases of one version are made by the same text, so
- * their tables begin on the same pages: the first page of a new case, in front of the pages of the old one, opens it. What
- * is then read is believed no more than anything else in a damaged file.
+ * their tables begin on the same pages: where the first page of the old case says anything else, that of a new one, in front
+ * of the other pages of the old one, opens it. What is then read is believed no more than anything else in a damaged file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "page_sum.h"
+#include "pagetrail/buf.h"
 #include "salvage.h"
 
 enum { PAGE_BYTES = CASE_PAGE_BYTES, COPY_BYTES = 1 << 20 };
@@ -22,13 +23,32 @@ static void put_be32(unsigned char *p, uint64_t v)
 		p[i] = (unsigned char)(v >> (24 - 8 * i));
 }
 
-/* The first page of a new case; leaves none. */
-static int new_page(const char *work, unsigned char page[PAGE_BYTES], struct err *err)
+/* Where the tables that are read begin, and how they are made. */
+static int schema_text(struct case_file *c, struct buf *out, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = sql_prepare(
+	    &s, c,
+	    "SELECT group_concat(name || ' ' || rootpage || ' ' || coalesce(sql, ''), ';') FROM (SELECT * FROM "
+	    "main.sqlite_schema WHERE tbl_name IN ('case_info', 'journal', 'source', 'evidence_chunk', "
+	    "'reject', 'event_chunk') ORDER BY name)",
+	    err);
+	if (!r)
+		r = sql_step(s, err);
+	return r < 0 ? r : buf_add_text(out, sql_get_text(s, 0), err);
+}
+
+/* The first page of a new case, and its schema; leaves none. */
+static int new_case(const char *work, unsigned char page[PAGE_BYTES], struct buf *schema, struct err *err)
 {
 	struct case_file *c = NULL;
 	int r = case_open(&c, work, CASE_CREATE, err);
 	if (!r)
+		r = schema_text(c, schema, err);
+	if (!r)
 		r = case_close(c, err);
+	else
+		case_closep(&c);
 	if (r)
 		return r;
 	FILE *f = fopen(work, "rb");
@@ -50,12 +70,8 @@ static int copy_rest(FILE *from, FILE *to, char *buf)
 	return ferror(from) ? -1 : 0;
 }
 
-static int write_copy(FILE *from, const char *work, struct err *err)
+static int write_copy(FILE *from, const char *work, unsigned char page[PAGE_BYTES], struct err *err)
 {
-	unsigned char page[PAGE_BYTES];
-	int r = new_page(work, page, err);
-	if (r)
-		return r;
 	if (fseeko(from, 0, SEEK_END) || ftello(from) < 2 * PAGE_BYTES)
 		return err_set(err, ERR_DAMAGED, "the file is too short for a case");
 	put_be32(page + 28, (uint64_t)ftello(from) / PAGE_BYTES); /* pages */
@@ -88,31 +104,59 @@ static bool has_rows(struct case_file *c)
 	return false;
 }
 
-int salvage_open(struct case_file **ret, const char *path, const char *work, struct err *err)
+static int open_copy(struct case_file **ret, const char *path, const char *work, unsigned char page[PAGE_BYTES],
+		     struct err *err)
 {
-	struct err first = {0};
 	struct case_file *c = NULL;
-	int r = case_open(ret, path, CASE_INSPECT, &first);
-	if (r != ERR_DAMAGED) {
-		if (r && err)
-			*err = first;
-		return r;
-	}
 	FILE *from = fopen(path, "rb");
 	if (!from) {
 		err_set_errno(err, ERR_IO, "cannot open the case file");
 		return err_where(err, "%s", path);
 	}
-	r = write_copy(from, work, err);
+	int r = write_copy(from, work, page, err);
 	fclose(from);
-	if (!r && !case_open(&c, work, CASE_INSPECT, NULL) && has_rows(c)) {
+	if (!r)
+		r = case_open(&c, work, CASE_INSPECT, err);
+	if (!r && !has_rows(c))
+		r = err_set(err, ERR_DAMAGED, "not a case");
+	if (r)
+		case_closep(&c);
+	else
 		*ret = c;
+	return r;
+}
+
+int salvage_open(struct case_file **ret, const char *path, const char *work, struct err *err)
+{
+	CLEANUP(buf_done) struct buf is = BUF_INIT(MIB);
+	CLEANUP(buf_done) struct buf want = BUF_INIT(MIB);
+	CLEANUP(case_closep) struct case_file *c = NULL;
+	unsigned char page[PAGE_BYTES];
+	struct err first = {0};
+	int code = case_open(&c, path, CASE_INSPECT, &first), r = 0;
+	if (!code || code == ERR_DAMAGED)
+		r = new_case(work, page, &want, err);
+	if (r)
+		return r;
+	if (!code)
+		code = schema_text(c, &is, &first);
+	if (!code && text_eq(buf_text(&is), buf_text(&want))) {
+		*ret = c;
+		c = NULL;
 		return 0;
 	}
-	case_closep(&c);
+	if (!code || salvage_goes_on(code))
+		r = open_copy(ret, path, work, page, err);
+	if (!r && (!code || salvage_goes_on(code)))
+		return 0;
 	if (r && r != ERR_DAMAGED)
 		return r;
+	if (!code) { /* tables of another build, perhaps: what can be read is read */
+		*ret = c;
+		c = NULL;
+		return 0;
+	}
 	if (err) /* what the file itself says is clearer than what a copy does */
 		*err = first;
-	return first.code;
+	return code;
 }

@@ -113,27 +113,28 @@ int salvage_get(struct sql *s, int64_t row, struct err *err)
 	return r;
 }
 
-static int copy_cell(struct sql *from, struct sql *to, int col, struct err *err)
+/* A flipped bit can turn a text into a blob of the same bytes, which a seal does not tell apart. */
+static int copy_cell(struct sql *from, struct sql *to, int col, bool blobs, struct err *err)
 {
+	struct text t;
 	switch (sql_type(from, col)) {
 	case SQL_NULL: return sql_null(to, col + 1, err);
 	case SQL_INT: return sql_int(to, col + 1, sql_get_int(from, col), err);
 	case SQL_REAL: return sql_real(to, col + 1, sql_get_real(from, col), err);
-	case SQL_TEXT: return sql_text(to, col + 1, sql_get_text(from, col), err);
-	default: {
-		struct text t = sql_get_text(from, col);
-		return sql_blob(to, col + 1, t.ptr ? t : TEXT(""), err);
-	}
+	default:
+		t = sql_get_text(from, col);
+		t = t.ptr ? t : TEXT("");
+		return blobs ? sql_blob(to, col + 1, t, err) : sql_text(to, col + 1, t, err);
 	}
 }
 
-int salvage_copy(struct sql *from, struct sql *to, struct err *err)
+int salvage_copy(struct sql *from, struct sql *to, bool blobs, struct err *err)
 {
 	int r;
 	while ((r = sql_step(from, err)) > 0) {
 		r = 0;
 		for (int col = 0; !r && col < sql_columns(from); col++)
-			r = copy_cell(from, to, col, err);
+			r = copy_cell(from, to, col, blobs, err);
 		if (!r)
 			r = sql_run(to, err);
 		if (r)
