@@ -38,7 +38,7 @@ def stored(path):
         rows = [db.execute(f"SELECT * FROM {t} NOT INDEXED ORDER BY rowid").fetchall() for t in TABLES]
         db.close()
         return rows
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # the latter: of a message about names that are none
         return None
 
 
