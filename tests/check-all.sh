@@ -10,4 +10,5 @@ for seed in 11 12 13; do
 	PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_SEED=$seed PAGETRAIL_ROUNDS=4 python3 tests/scenario/removal.py
 done
 PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_FLIPS=1000 python3 tests/cli/bitflips.py
+PAGETRAIL="$PWD/$build/src/cli/pagetrail" python3 tests/cli/killed.py 200 20
 sh tests/fuzz/run.sh 120

@@ -20,6 +20,7 @@ enum {
 	ERR_INPUT = -7,       /* input that cannot be read or recognised */
 	ERR_INTERRUPTED = -8, /* stopped by a signal; what was done is kept */
 	ERR_BUG = -9,         /* a promise inside the program was broken */
+	ERR_FULL = -10,       /* no room to write; what was committed is kept */
 };
 
 struct err {

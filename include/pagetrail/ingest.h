@@ -29,6 +29,13 @@ struct source_result {  /* one row of `ingest --json` */
 	enum source_status status;
 };
 
+struct ingest_progress {
+	uint64_t bytes, records; /* read out of the files so far */
+	uint64_t stored_bytes;   /* of the files as given, that were used up; files that are known count whole */
+	uint64_t total_bytes;    /* of all files; 0: not known */
+	struct text path;        /* at hand */
+};
+
 struct ingest_options {
 	const struct parser *const *parsers;
 	size_t n_parsers;
@@ -43,8 +50,8 @@ struct ingest_options {
 	volatile sig_atomic_t *stop; /* set by a signal handler: finish the chunk and return ERR_INTERRUPTED */
 	/* Called for each source as it ends; texts are valid during the call. */
 	int (*on_source)(void *ctx, const struct source_result *r);
-	/* Called now and then: bytes read so far, current path. May be NULL. */
-	void (*on_progress)(void *ctx, uint64_t bytes, uint64_t records, struct text path);
+	/* Called block by block. May be NULL. */
+	void (*on_progress)(void *ctx, const struct ingest_progress *p);
 	/* Something in an input file of ours that was not understood, but does no harm. May be NULL. */
 	void (*on_warning)(void *ctx, struct text what);
 	void *ctx;

@@ -70,6 +70,15 @@ static int correlate(const char *path, struct err *err)
 	return case_close(done, err);
 }
 
+static int say_older(const struct err *why)
+{
+	fprintf(stderr,
+		"pagetrail: note: workers, boots, clocks and gaps are older than the evidence, and cannot be made anew "
+		"(%s)\n",
+		why->what);
+	return 0;
+}
+
 int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err *err)
 {
 	int rc = take_assertions(a, err);
@@ -86,7 +95,12 @@ int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err
 	if (rc == 1) {
 		case_closep(&c);
 		c = NULL;
-		rc = correlate(path, err);
+		struct err why = {0};
+		rc = correlate(path, &why);
+		if (rc < 0 && rc != ERR_INTERRUPTED && a->older_will_do)
+			rc = say_older(&why);
+		else if (rc < 0 && err)
+			*err = why;
 		if (!rc)
 			rc = case_open(&c, path, CASE_READ, err);
 		if (rc)

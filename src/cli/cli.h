@@ -85,6 +85,8 @@ struct ask {
 	struct analysis_params analysis;
 	struct params params; /* --param; "pool" and "limit" go to the analysis */
 	int64_t as_of_ns;
+	bool
+	    older_will_do; /* tables that cannot be brought up to date now are shown as they are, with a word about it */
 };
 #define ASK_INIT ((struct ask){.rows = ROWS_OPTIONS_INIT, .as_of_ns = TIME_UNKNOWN})
 #define ASK_OPTIONS(a)                                                  \
@@ -108,22 +110,32 @@ int ask_known(struct case_file *c, const char *sql, const char *what, const char
 /* One integer out of a constant statement (0 when no row). */
 int ask_int(struct case_file *c, const char *sql, int64_t *ret, struct err *err) MUST_CHECK;
 
-/* --- system.c: the only clock; signals; progress --- */
+/* --- system.c: the only clock; signals; exit codes --- */
 int64_t system_now_ns(void);
-extern volatile sig_atomic_t system_stop; /* set by SIGINT and SIGTERM once system_catch_stop() was called */
+extern volatile sig_atomic_t system_stop; /* set by SIGINT, SIGTERM and SIGHUP once system_catch_stop() was called */
 void system_catch_stop(void);
 unsigned system_cpus(void);
 void system_print_error(const struct err *err);
 int system_exit_code(const struct err *err);
 int system_flush(struct err *err) MUST_CHECK; /* stdout: ERR_IO when it could not be written */
 
+/* --- progress.c: a line on a terminal, JSON lines, or nothing --- */
+struct progress_state {
+	const char *phase;       /* reading, resolving, done: a constant */
+	uint64_t bytes, records; /* read out of the files */
+	uint64_t stored_bytes;   /* of the files as given, that were used up */
+	uint64_t total_bytes;    /* of all files; 0: not known */
+	struct text path;        /* may be empty */
+};
 struct progress {
-	bool json, terminal;
+	bool json, terminal, shown; /* shown: a line stands on the terminal */
+	const char *phase;
 	int64_t started_ns, last_ns;
 };
-void progress_open(struct progress *p, const char *mode); /* mode: NULL (terminal only), "json" */
-void progress_show(struct progress *p, uint64_t bytes, uint64_t records, struct text path);
-void progress_close(struct progress *p);
+/* mode: of --progress; NULL: on a terminal only. */
+int progress_open(struct progress *p, const char *mode, struct err *err) MUST_CHECK;
+void progress_show(struct progress *p, const struct progress_state *st);
+void progress_clear(struct progress *p); /* before anything else is printed */
 
 /* --- init.c: a new case with its first journal row --- */
 int init_case(struct case_file **ret, const char *path, const char *id, const char *title, struct err *err) MUST_CHECK;

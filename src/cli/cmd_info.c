@@ -183,6 +183,7 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	zone_close(zone);
 	CLEANUP(case_closep) struct case_file *c = NULL;
+	ask.older_will_do = true;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (rc)
 		return rc;

@@ -15,6 +15,7 @@
 struct run {
 	struct rows *rows;
 	struct progress progress;
+	struct progress_state state;
 	struct err *err;
 	unsigned jobs;
 	int64_t sources, not_read, records, unparsed, bytes;
@@ -53,7 +54,7 @@ static int on_source(void *ctx, const struct source_result *r)
 	run->bytes += (int64_t)a->bytes;
 	if (r->status == SOURCE_UNRECOGNISED || r->status == SOURCE_FAILED)
 		run->not_read++;
-	progress_close(&run->progress);
+	progress_clear(&run->progress);
 	const struct {
 		bool number;
 		uint64_t n;
@@ -95,10 +96,53 @@ static int on_source(void *ctx, const struct source_result *r)
 	return rc ? rc : rows_end_row(run->rows, err);
 }
 
-static void on_progress(void *ctx, uint64_t bytes, uint64_t records, struct text path)
+static void on_progress(void *ctx, const struct ingest_progress *p)
 {
 	struct run *run = ctx;
-	progress_show(&run->progress, bytes, records, path);
+	run->state = (struct progress_state){"reading", p->bytes, p->records, p->stored_bytes, p->total_bytes, p->path};
+	progress_show(&run->progress, &run->state);
+}
+
+static void enter_phase(struct run *run, const char *phase)
+{
+	run->state.phase = phase;
+	run->state.path = TEXT("");
+	progress_show(&run->progress, &run->state);
+}
+
+/* "pagetrail ingest …" as a shell takes it; "" when it is too long to be shown. */
+static int spell_command(int argc, char **argv, struct buf *out, struct err *err)
+{
+	int rc = buf_add_text(out, TEXT("pagetrail"), err);
+	for (int i = 0; i < argc && !rc; i++) {
+		bool plain =
+		    argv[i][0] && !argv[i][strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+							   "0123456789-_./=:,+@%")];
+		rc = buf_add_text(out, plain ? TEXT(" ") : TEXT(" '"), err);
+		for (const char *p = argv[i]; *p && !rc; p++)
+			rc = *p == '\'' ? buf_add_text(out, TEXT("'\\''"), err) : buf_add_char(out, *p, err);
+		if (!rc && !plain)
+			rc = buf_add_char(out, '\'', err);
+	}
+	return rc;
+}
+
+/* What is done, and how to go on. */
+static int say_stopped(const struct run *run, const char *command, struct err *err)
+{
+	bool last = run->state.phase && !strcmp(run->state.phase, "resolving");
+	if (last)
+		err_set(err, ERR_INTERRUPTED,
+			"stopped by a signal in the last step; all %" PRId64 " sources are in the case", run->sources);
+	else
+		err_set(err, ERR_INTERRUPTED,
+			"stopped by a signal after %.1f MB; %" PRId64
+			" sources are whole in the case, and the next as far as it "
+			"was read",
+			(double)run->state.bytes / 1e6, run->sources);
+	if (strlen(command) > sizeof(err->hint) - 16)
+		return err_hint(err, "run the same command again to go on");
+	return err_hint(err, "go on with: %s", command);
 }
 
 static int finish(struct case_file *c, struct run *run, struct err *err)
@@ -107,6 +151,7 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	char hex[SHA256_HEX], detail[256];
 	int rc = resolve_needed(c, err);
 	if (rc == 1) {
+		enter_phase(run, "resolving");
 		snprintf(detail, sizeof(detail), ",\"sources\":%" PRId64 ",\"records\":%" PRId64 ",\"bytes\":%" PRId64,
 			 run->sources, run->records, run->bytes);
 		case_stop_on(c, &system_stop);
@@ -121,6 +166,8 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	}
 	if (rc < 0)
 		return rc;
+	enter_phase(run, "done");
+	progress_clear(&run->progress);
 	rc = journal_head(c, head, err);
 	if (rc < 0)
 		return rc;
@@ -140,7 +187,7 @@ static void on_warning(void *ctx, struct text what)
 {
 	struct run *run = ctx;
 	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
-	progress_close(&run->progress);
+	progress_clear(&run->progress);
 	if (!text_visible(what, CELL_MAX_BYTES, &b, NULL))
 		fprintf(stderr, "pagetrail: note: %s\n", b.ptr);
 }
@@ -244,7 +291,15 @@ static int run(int argc, char **argv, struct err *err)
 	};
 	const struct option_spec shared[] = {ROWS_OPTIONS(rows)};
 	struct args args;
-	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, -1, err);
+	CLEANUP(buf_done) struct buf command = BUF_INIT(4 * MIB);
+	int rc = spell_command(argc, argv, &command, err);
+	if (!rc)
+		rc =
+		    args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, -1, err);
+	if (rc)
+		return rc;
+	struct run run = {.err = err};
+	rc = progress_open(&run.progress, progress, err);
 	if (rc)
 		return rc;
 	if (jobs > 256)
@@ -271,7 +326,7 @@ static int run(int argc, char **argv, struct err *err)
 			return rc;
 	}
 	o.now_ns = system_now_ns(); /* not before the case was made */
-	struct run run = {.err = err, .jobs = o.jobs};
+	run.jobs = o.jobs;
 	struct rows_column cols[ARRAY_SIZE(columns)];
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		cols[i] = (struct rows_column){text_of(columns[i].name), columns[i].type};
@@ -282,7 +337,6 @@ static int run(int argc, char **argv, struct err *err)
 	if (rc)
 		return rc;
 	rows_as_of(run.rows, o.now_ns);
-	progress_open(&run.progress, progress);
 	o.on_source = on_source;
 	o.on_progress = on_progress;
 	o.on_warning = on_warning;
@@ -291,14 +345,15 @@ static int run(int argc, char **argv, struct err *err)
 		rc = nothing_to_read(&args, err);
 	else if (args.n > 1)
 		rc = ingest_paths(c, &o, (const char *const *)args.at + 1, (size_t)args.n - 1, err);
-	progress_close(&run.progress);
+	progress_clear(&run.progress);
 	if (!rc && !o.plan)
 		rc = finish(c, &run, err);
+	progress_clear(&run.progress);
 	/* what was done is kept and shown, also when the run was stopped */
 	struct err kept = *err;
 	int rc_rows = rows_close(run.rows, NULL, rc ? &kept : err);
 	if (rc == ERR_INTERRUPTED)
-		return err_hint(err, "what was read is kept; run the same command again to go on");
+		return say_stopped(&run, command.ptr, err);
 	if (rc || rc_rows)
 		return rc ? rc : rc_rows;
 	struct case_file *done = c;
@@ -311,7 +366,8 @@ const struct command command_ingest = {
     .name = "ingest",
     .synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--plan]",
     .summary = "Reads files, folders and archives of logs into a case",
-    .help = "Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was.\n"
+    .help = "Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was, files\n"
+	    "that have grown are continued.\n"
 	    "Every byte is kept as evidence, also of files that no format recognises (exit code 3).\n\n"
 	    "  --format F       do not detect: this format (see 'pagetrail formats list')\n"
 	    "  --worker NAME    the worker whose logs these are\n"
@@ -319,7 +375,7 @@ const struct command command_ingest = {
 	    "  --sources FILE   CSV: glob,worker,role,tz,format; first line that matches a path wins\n"
 	    "  --jobs N         threads; the result does not depend on it\n"
 	    "  --plan           say what each file would be taken for, and store nothing\n"
-	    "  --progress json  progress as JSON lines on stderr (otherwise only on a terminal)\n"
+	    "  --progress json  progress as JSON lines on stderr; none: not on a terminal either\n"
 	    "  --id, --title    for a new case, as in 'init'\n"
 	    "  --json --jsonl --csv --columns A,B --limit N\n\n"
 	    "  pagetrail ingest case.ptc logs/ router.log.gz more.tar.zst\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* system.c - the clock, signals, exit codes and progress: what only a program, not a library, may touch */
+/* system.c - the clock, signals and exit codes: what only a program, not a library, may touch */
 #include "cli.h"
 
 #include <errno.h>
@@ -27,10 +27,13 @@ static void on_stop(int sig)
 
 void system_catch_stop(void)
 {
-	struct sigaction a = {.sa_handler = on_stop};
+	static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction a = {.sa_handler = on_stop}, was;
 	sigemptyset(&a.sa_mask);
-	sigaction(SIGINT, &a, NULL);
-	sigaction(SIGTERM, &a, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(stops); i++) /* what nohup ignores stays ignored */
+		if (sigaction(stops[i], NULL, &was) || was.sa_handler != SIG_IGN)
+			sigaction(stops[i], &a, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error like a full disk */
 }
 
 unsigned system_cpus(void)
@@ -84,39 +87,4 @@ int system_flush(struct err *err)
 		return errno == EPIPE ? err_set(err, ERR_IO, "%s", "")
 				      : err_set_errno(err, ERR_IO, "cannot write the output");
 	return 0;
-}
-
-void progress_open(struct progress *p, const char *mode)
-{
-	*p = (struct progress){.json = mode && text_is(text_of(mode), "json"), .started_ns = system_now_ns()};
-	p->terminal = !p->json && (mode || isatty(STDERR_FILENO));
-}
-
-void progress_show(struct progress *p, uint64_t bytes, uint64_t records, struct text path)
-{
-	int64_t now = system_now_ns();
-	if ((!p->json && !p->terminal) || now - p->last_ns < NS_PER_S / 5)
-		return;
-	p->last_ns = now;
-	double s = (double)(now - p->started_ns) / 1e9;
-	if (p->json) {
-		CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
-		if (buf_json_string(&b, path, NULL))
-			return;
-		fprintf(stderr, "{\"bytes\":%" PRIu64 ",\"records\":%" PRIu64 ",\"elapsed_s\":%.1f,\"path\":%.*s}\n",
-			bytes, records, s, TEXT_ARG(buf_text(&b)));
-		return;
-	}
-	/* the end of a path says more than its beginning */
-	struct text tail = path.len > 40 ? text_from(path, path.len - 40) : path;
-	fprintf(stderr, "\r\033[K%.1f MB, %" PRIu64 " records, %.1f MB/s, %.0f s  ", (double)bytes / 1e6, records,
-		s > 0 ? (double)bytes / 1e6 / s : 0.0, s);
-	put_visible(tail);
-	fflush(stderr);
-}
-
-void progress_close(struct progress *p)
-{
-	if (p->terminal && p->last_ns)
-		fputs("\r\033[K", stderr);
 }

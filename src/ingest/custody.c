@@ -87,6 +87,7 @@ int custody_open(struct custody *k, struct case_file *c, struct err *err)
 		e->head = basis_head(sql_get_text(s, 5));
 		e->path_hash = text_hash(sql_get_text(s, 6));
 		e->repeats = sql_get_int(s, 7) > 0 && sql_get_int(s, 7) == sql_get_int(s, 8);
+		e->failed = text_is(sql_get_text(s, 4), "failed");
 		k->n_reading += e->reading;
 		k->next = MAX(k->next, e->source + 1);
 	}
@@ -132,7 +133,8 @@ const struct known *custody_of_content(const struct custody *k, const unsigned c
 {
 	while (*at < k->n) {
 		const struct known *e = &k->known[(*at)++];
-		if (e->has_content && !e->pending && e->source != except && !memcmp(e->content, content, SHA256_BYTES))
+		if (e->has_content && !e->pending && !e->failed && e->source != except &&
+		    !memcmp(e->content, content, SHA256_BYTES))
 			return e;
 	}
 	return NULL;
@@ -246,6 +248,7 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 	struct known *e = custody_find(k, r->source);
 	if (e) {
 		e->pending = false;
+		e->failed = r->status == SOURCE_FAILED;
 		e->stored_bytes = r->stored_bytes;
 		e->has_sha = sha256 != NULL;
 		e->has_content = content != NULL;
@@ -357,6 +360,20 @@ int custody_drop(struct custody *k, int64_t source, const char *why, struct err 
 	return rc;
 }
 
+int custody_reached(struct custody *k, int64_t source, uint64_t bytes, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	char reason[96];
+	snprintf(reason, sizeof(reason), "not read to its end: the first %llu bytes are here",
+		 (unsigned long long)bytes);
+	int rc = sql_prepare(&s, k->c, "UPDATE source SET reason=?2 WHERE source=?1 AND status='reading'", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, source, err);
+	if (rc == 0)
+		rc = sql_text(s, 2, text_of(reason), err);
+	return rc < 0 ? rc : sql_run(s, err);
+}
+
 int custody_take_over(struct custody *k, int64_t source, int64_t old, struct err *err)
 {
 	static const char *const statements[] = {
@@ -407,6 +424,7 @@ int custody_give_up(struct custody *k, int64_t source, const char *reason, struc
 	if (e) {
 		k->n_reading -= e->reading;
 		e->reading = e->stale = false;
+		e->failed = true;
 	}
 	return rc < 0 ? rc : sql_run(s, err);
 }

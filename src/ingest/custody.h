@@ -17,6 +17,7 @@ struct known { /* one source that is in the case, or on its way into it */
 	bool pending; /* read in this run, its last chunk is not written yet */
 	bool reading; /* a run before this one was stopped while it read it */
 	bool repeats; /* all of it is duplicate: it has no events */
+	bool failed;  /* not all could be read */
 	bool stale;   /* reading, and its file holds other bytes now */
 };
 
@@ -36,7 +37,7 @@ void custody_close(struct custody *k);
 int custody_of_size(const struct custody *k, uint64_t stored_bytes);
 /* Next source at or after *at with this digest of the stored file; NULL at the end. */
 const struct known *custody_next(const struct custody *k, const unsigned char sha256[SHA256_BYTES], size_t *at);
-/* Next source at or after *at with this content, but not `except`; NULL at the end. Pending ones do not count. */
+/* Next source at or after *at with this content, but not `except`; NULL at the end. Pending and failed ones do not count. */
 const struct known *custody_of_content(const struct custody *k, const unsigned char content[SHA256_BYTES],
 				       int64_t except, size_t *at);
 
@@ -53,6 +54,8 @@ struct known *custody_find(const struct custody *k, int64_t source);
 /* New row, status 'reading'; r: path, container, format, format_basis, worker …, tz. Sets r->source. */
 int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, uint64_t head,
 		  struct err *err) MUST_CHECK;
+/* How much of it is there, for those who open the case when the run has died. */
+int custody_reached(struct custody *k, int64_t source, uint64_t bytes, struct err *err) MUST_CHECK;
 /* The source that was begun as `source` goes on as `old`: its row takes that number, the old row is no more. Chunks and
  * rejects are the caller's. */
 int custody_take_over(struct custody *k, int64_t source, int64_t old, struct err *err) MUST_CHECK;

@@ -35,6 +35,7 @@ static int file_fill(struct stream *s, const char **ret, size_t *ret_n, struct e
 	if (f->second)
 		return 0;
 	f->bytes += (uint64_t)n;
+	atomic_store_explicit(&f->taken, f->bytes, memory_order_relaxed);
 	return n ? sha256_add(f->sha, f->block, (size_t)n, err) : 0;
 }
 
@@ -97,6 +98,11 @@ uint64_t file_size(const struct file *f)
 int64_t file_mtime(const struct file *f)
 {
 	return S_ISREG(f->at_open.st_mode) ? (int64_t)f->at_open.st_mtim.tv_sec : INT64_MIN;
+}
+
+uint64_t file_taken(const struct file *f)
+{
+	return atomic_load_explicit(&f->taken, memory_order_relaxed);
 }
 
 int file_finish(struct file *f, struct err *err)

@@ -2,6 +2,7 @@
 /* file.h - the stored file as a stream, hashed as it is read; it can be read a second time */
 #pragma once
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "pagetrail/digest.h"
@@ -17,7 +18,8 @@ struct file {
 	off_t start;        /* where standard input stood */
 	struct sha256 *sha; /* NULL once its digest was taken */
 	unsigned char digest[SHA256_BYTES];
-	uint64_t bytes; /* of the first pass */
+	uint64_t bytes;      /* of the first pass */
+	atomic_ullong taken; /* the same, for other threads */
 	bool ended, failed, second;
 	char block[FILE_BLOCK];
 };
@@ -28,6 +30,8 @@ void file_close(struct file *f); /* accepts NULL */
 /* Size at the time of opening, and when it was changed last; 0 and INT64_MIN when that is not known. */
 uint64_t file_size(const struct file *f);
 int64_t file_mtime(const struct file *f);
+/* Bytes taken so far; any thread. */
+uint64_t file_taken(const struct file *f);
 /* Reads what is left and takes the digest. */
 int file_finish(struct file *f, struct err *err) MUST_CHECK;
 /* After file_finish(): back to the beginning. False when it cannot be read twice. */

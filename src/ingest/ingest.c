@@ -21,19 +21,30 @@ struct finish_task {
 	struct stored st;
 };
 
-int session_wrote(struct session *s, uint64_t bytes, struct err *err)
+int session_wrote(struct session *s, uint64_t bytes, int64_t source, uint64_t end, struct err *err)
 {
 	s->uncommitted += bytes;
 	if (s->uncommitted < COMMIT_BYTES)
 		return 0;
 	s->uncommitted = 0;
-	int rc = case_commit(s->c, err);
+	int rc = source ? custody_reached(&s->custody, source, end, err) : 0;
+	if (rc == 0)
+		rc = case_commit(s->c, err);
 	return rc < 0 ? rc : case_begin(s->c, err);
 }
 
 bool session_stopped(const struct session *s)
 {
 	return s->o->stop && *s->o->stop;
+}
+
+void session_progress(struct session *s, const struct source *src, struct text path)
+{
+	struct ingest_progress p = s->progress;
+	p.path = path;
+	p.stored_bytes += src ? source_taken(src) : 0;
+	if (s->o->on_progress)
+		s->o->on_progress(s->o->ctx, &p);
 }
 
 struct stored_member *stored_add(struct stored *st)
@@ -288,7 +299,7 @@ static int finish_done(struct task *t, struct err *err)
 	for (struct stored_member *m = f->st.first; m && rc == 0; m = m->next)
 		rc = finish_member(f->s, &f->st, m, err);
 	if (rc == 0)
-		rc = session_wrote(f->s, COMMIT_BYTES, err); /* what is reported is kept */
+		rc = session_wrote(f->s, COMMIT_BYTES, 0, 0, err); /* what is reported is kept */
 	finish_drop(t);
 	return rc;
 }
@@ -502,8 +513,11 @@ static int one_file(struct session *s, const char *path, const char *why, struct
 		rc = custody_drop_unread(&s->custody, text_of(path), TEXT(""), &none, err);
 		if (rc == 0)
 			rc = known_file(s, src, path, err);
-		if (rc != 0)
+		if (rc != 0) {
+			s->progress.stored_bytes += source_size(src);
+			session_progress(s, NULL, text_of(path));
 			return rc < 0 ? rc : 0;
+		}
 	}
 	struct finish_task *f = calloc(1, sizeof(*f));
 	if (!f)
@@ -520,8 +534,10 @@ static int one_file(struct session *s, const char *path, const char *why, struct
 		rc = read_members(s, src, &f->st, err);
 	if (rc == 0 && src && !s->o->plan)
 		rc = source_end(src, f->st.sha256, &f->st.bytes, &f->st.has_sha, err);
-	if (rc == 0 && src && !s->o->plan)
+	if (rc == 0 && src && !s->o->plan) {
 		note_change(&f->st, src);
+		s->progress.stored_bytes += source_taken(src);
+	}
 	if (rc < 0) {
 		finish_drop(&f->task);
 		return rc;
@@ -551,6 +567,28 @@ static int on_file(void *ctx, const char *path, const char *why, struct err *err
 }
 
 /* --- the run --- */
+
+static int add_size(void *ctx, const char *path, const char *why, struct err *err)
+{
+	struct session *s = ctx;
+	struct stat st;
+	(void)err;
+	if (!strcmp(path, "-")) /* until its end */
+		return 1;
+	if (!why && stat(path, &st) == 0 && !own_is(&s->own, path))
+		s->progress.total_bytes += (uint64_t)st.st_size;
+	return 0;
+}
+
+static int find_sizes(struct session *s, const char *const *paths, size_t n_paths, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; i < n_paths && rc == 0; i++)
+		rc = walk(paths[i], add_size, s, err);
+	if (rc == 1)
+		s->progress.total_bytes = 0;
+	return rc < 0 ? rc : 0;
+}
 
 static int session_open(struct session *s, struct case_file *c, const struct ingest_options *o, struct err *err)
 {
@@ -597,6 +635,8 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 	int rc = session_open(&s, c, o, err);
 	if (rc == 0 && !o->plan)
 		rc = case_begin(c, err);
+	if (rc == 0 && o->on_progress && !o->plan)
+		rc = find_sizes(&s, paths, n_paths, err);
 	for (size_t i = 0; i < n_paths && rc == 0; i++) {
 		s.files = 0;
 		rc = walk(paths[i], on_file, &s, err);

@@ -76,7 +76,7 @@ static int evidence_write(struct task *t, struct err *err)
 	struct evidence_task *e = (struct evidence_task *)t;
 	int rc = evidence_append(e->s->c, e->source, &e->chunk, err);
 	if (rc == 0)
-		rc = session_wrote(e->s, e->chunk.byte_len, err);
+		rc = session_wrote(e->s, e->chunk.byte_len, e->source, e->chunk.byte_off + e->chunk.byte_len, err);
 	evidence_drop(t);
 	return rc;
 }
@@ -353,8 +353,8 @@ static int feed(struct pipeline *p, struct records *rec, struct block *b, struct
 	if (rc == 0)
 		rc = submit_batches(p, err);
 	block_put(before);
-	s->bytes += b->len;
-	s->records += rec->account.records - records;
+	s->progress.bytes += b->len;
+	s->progress.records += rec->account.records - records;
 	return rc;
 }
 
@@ -366,8 +366,8 @@ static int read_blocks(struct pipeline *p, struct blocks *blocks, struct block *
 	while (b && rc == 0) {
 		rc = feed(p, rec, b, err);
 		b = NULL;
-		if (rc == 0 && s->o->on_progress)
-			s->o->on_progress(s->o->ctx, s->bytes, s->records, m->r.path);
+		if (rc == 0)
+			session_progress(s, p->ask.source, m->r.path);
 		if (rc == 0 && session_stopped(s))
 			rc = err_set(err, ERR_INTERRUPTED, "stopped by a signal");
 		if (rc == 0 && (p->source || s->o->plan == false))

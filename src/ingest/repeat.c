@@ -162,7 +162,19 @@ struct look {
 	struct arena arena; /* for the row at hand */
 };
 
-/* e is shorter: does it go? */
+/* Of two with the same bytes, the one that was not read to its end is the part. */
+static bool is_less(const struct look *l, const struct source_result *a, const struct source_result *b)
+{
+	const struct known *of_a = custody_find(&l->s->custody, a->source), *of_b;
+	of_b = custody_find(&l->s->custody, b->source);
+	bool a_failed = a == l->r ? a->status == SOURCE_FAILED : of_a && of_a->failed;
+	bool b_failed = b == l->r ? b->status == SOURCE_FAILED : of_b && of_b->failed;
+	if (a->account.bytes != b->account.bytes)
+		return a->account.bytes < b->account.bytes;
+	return a_failed && (!b_failed || strcmp(a->sha256, b->sha256) > 0);
+}
+
+/* e is less: does it go? */
 static int is_outgrown(const struct look *l, const struct source_result *e, struct err *err)
 {
 	if (text_eq(e->path, l->r->path))
@@ -186,9 +198,9 @@ static int compare(struct look *l, const struct source_result *e, struct err *er
 {
 	const struct source_result *r = l->r;
 	bool same = text_eq(e->path, r->path);
-	bool shorter = e->account.bytes < r->account.bytes;
+	bool shorter = is_less(l, e, r);
 	const struct source_result *part = shorter ? e : r, *whole = shorter ? r : e;
-	if (e->account.bytes == r->account.bytes || (!same && !related(l->s, part, whole)))
+	if ((!shorter && !is_less(l, r, e)) || (!same && !related(l->s, part, whole)))
 		return 0;
 	if (!shorter && (e->account.bytes < l->longest || !r->account.bytes))
 		return 0;
@@ -222,7 +234,7 @@ static int each(struct look *l, int (*f)(struct look *l, const struct source_res
 		struct source_result row;
 		arena_reset(&l->arena);
 		rc = custody_row(k, e->source, &row, &l->arena, err);
-		if (rc == 0 && (!shorter_only || row.account.bytes < l->r->account.bytes))
+		if (rc == 0 && (!shorter_only || is_less(l, &row, l->r)))
 			rc = f(l, &row, err);
 	}
 	return rc < 0 ? rc : 0;

@@ -371,7 +371,8 @@ int replay_leave(struct replay *r, const struct replay_ask *a, bool over, bool f
 	bool whole = r->whole || r->at_block == r->n_blocks;
 	int rc = custody_row(&r->s->custody, r->base, &was, &arena, err);
 	if (rc == 0) {
-		bool lacking = r->resumes || !was.sha256[0]; /* it was not read to its end */
+		struct known *e = custody_find(&r->s->custody, r->base);
+		bool lacking = r->resumes || (e && e->failed); /* it was not read to its end */
 		bool go =
 		    whole && (!over || lacking) && (!failed || lacking) &&
 		    (text_eq(was.path, a->r->path) || replay_gone(&was, lacking, source_path(a->source), NULL, err));
@@ -380,7 +381,6 @@ int replay_leave(struct replay *r, const struct replay_ask *a, bool over, bool f
 		ret->bytes = was.account.bytes;
 		memcpy(ret->sha256, was.sha256, sizeof(ret->sha256));
 		memcpy(ret->content_sha256, was.content_sha256, sizeof(ret->content_sha256));
-		struct known *e = custody_find(&r->s->custody, r->base);
 		if (e && !go && r->resumes && text_eq(was.path, a->r->path))
 			e->stale = true;
 		rc = go ? go_on(r, &was, a->r->path, off, chunk, err) : copy(r, off, chunk, err);

@@ -29,11 +29,11 @@ struct session {
 	struct custody custody;
 	struct pool *pool;
 	struct block_pool *blocks;
-	struct spares spares;    /* the pool gives batches back */
-	struct own own;          /* the case file itself */
-	unsigned files;          /* below the path at hand */
-	uint64_t uncommitted;    /* bytes written since the last commit */
-	uint64_t bytes, records; /* for progress */
+	struct spares spares;            /* the pool gives batches back */
+	struct own own;                  /* the case file itself */
+	unsigned files;                  /* below the path at hand */
+	uint64_t uncommitted;            /* bytes written since the last commit */
+	struct ingest_progress progress; /* stored_bytes: of the files before the one at hand */
 };
 
 /* What replay_leave() says of the bytes that were known. */
@@ -65,9 +65,10 @@ struct stored {
 /* pipeline.c: reads the member at hand of src into the case (or only looks at it, in a plan) and adds it to st. */
 int pipeline_member(struct session *s, struct source *src, const struct member *m, struct stored *st,
 		    struct err *err) MUST_CHECK;
-/* Commits when much was written. */
-int session_wrote(struct session *s, uint64_t bytes, struct err *err) MUST_CHECK;
+/* Commits when much was written. source: one that is being read, and how much of it is written by now; or 0. */
+int session_wrote(struct session *s, uint64_t bytes, int64_t source, uint64_t end, struct err *err) MUST_CHECK;
 bool session_stopped(const struct session *s);
+void session_progress(struct session *s, const struct source *src, struct text path);
 struct stored_member *stored_add(struct stored *st);
 /* ingest.c: what the journal says of a source; was: may be NULL. */
 int journal_source(struct session *s, const struct source_result *r, const struct replay_end *was,

@@ -381,6 +381,11 @@ uint64_t source_size(const struct source *s)
 	return file_size(s->file);
 }
 
+uint64_t source_taken(const struct source *s)
+{
+	return file_taken(s->file);
+}
+
 int source_digest(struct source *s, unsigned char sha256[SHA256_BYTES], struct err *err)
 {
 	return file_digest(s->file, UINT64_MAX, sha256, err);

@@ -30,6 +30,8 @@ struct member {
 int source_open(struct source **ret, const char *path, struct err *err) MUST_CHECK;
 /* Size of the stored file; 0 when it is not known before its end (standard input). */
 uint64_t source_size(const struct source *s);
+/* Stored bytes used up so far; any thread. */
+uint64_t source_taken(const struct source *s);
 /* Digest of the stored file in a pass of its own, before anything was read; 1 when it cannot be had. */
 int source_digest(struct source *s, unsigned char sha256[SHA256_BYTES], struct err *err) MUST_CHECK;
 /* 1 a member is there (valid until the next call), 0 no more. */

@@ -211,7 +211,7 @@ static int open_read(struct case_file *c, struct err *err)
 	int r = open_db(c, c->path, SQLITE_OPEN_READONLY, NULL, "", &first);
 	if (!r)
 		r = check_header(c, &first);
-	if (r == ERR_IO || (r == ERR_STORE && (sqlite3_errcode(c->db) & 0xff) == SQLITE_READONLY)) {
+	if (r == ERR_IO || r == ERR_FULL || (r == ERR_STORE && (sqlite3_errcode(c->db) & 0xff) == SQLITE_READONLY)) {
 		struct err second = {0};
 		if (!open_unwritable(c, &second))
 			r = 0;
@@ -219,7 +219,7 @@ static int open_read(struct case_file *c, struct err *err)
 			first = second, r = second.code;
 	}
 	if (r) {
-		if (r == ERR_IO || r == ERR_STORE)
+		if (r == ERR_IO || r == ERR_FULL || r == ERR_STORE)
 			explain_refusal(c, &first);
 		if (err)
 			*err = first;

@@ -15,7 +15,7 @@ static int store_code(int rc)
 {
 	switch (rc & 0xff) {
 	case SQLITE_NOMEM: return ERR_NOMEM;
-	case SQLITE_FULL:
+	case SQLITE_FULL: return ERR_FULL;
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN: return ERR_IO;
 	case SQLITE_CORRUPT:
@@ -24,6 +24,19 @@ static int store_code(int rc)
 	case SQLITE_INTERRUPT: return ERR_INTERRUPTED;
 	case SQLITE_AUTH: return ERR_USAGE;
 	default: return ERR_STORE;
+	}
+}
+
+/* A quota, a limit of file size, a disk that fails. */
+static bool refused_to_write(int rc)
+{
+	switch (rc) {
+	case SQLITE_IOERR_WRITE:
+	case SQLITE_IOERR_FSYNC:
+	case SQLITE_IOERR_DIR_FSYNC:
+	case SQLITE_IOERR_TRUNCATE:
+	case SQLITE_IOERR_SHMSIZE: return true;
+	default: return false;
 	}
 }
 
@@ -36,7 +49,8 @@ int store_error(struct case_file *c, int rc, struct err *err)
 		c->pending.code = 0;
 		return code;
 	}
-	int code = store_code(rc);
+	bool refused = refused_to_write(rc);
+	int code = refused ? ERR_FULL : store_code(rc);
 	switch (rc & 0xff) {
 	case SQLITE_NOMEM: return err_nomem(err);
 	case SQLITE_BUSY:
@@ -50,11 +64,18 @@ int store_error(struct case_file *c, int rc, struct err *err)
 		break;
 	case SQLITE_NOTADB: err_set(err, code, "not a case: the file is not a SQLite database"); break;
 	case SQLITE_FULL:
-		err_set(err, code, "the disk is full");
-		err_hint(err, "what was committed is kept: make room and run the command again");
+		err_set(err, code, "there is no room left to write to");
+		err_hint(err, "what was written before is kept: make room and run the command again");
 		break;
 	case SQLITE_READONLY: err_set(err, code, "the case cannot be written (%s)", sqlite3_errmsg(c->db)); break;
-	default: err_set(err, code, "%s", sqlite3_errmsg(c->db));
+	default:
+		if (refused) {
+			err_set(err, code, "the system refused to write to the case (%s)", sqlite3_errmsg(c->db));
+			err_hint(err, "what was written before is kept: make room, or see to the disk, and run the "
+				      "command again");
+			break;
+		}
+		err_set(err, code, "%s", sqlite3_errmsg(c->db));
 	}
 	if (c->path)
 		err_where(err, "%s", c->path);

@@ -18,11 +18,11 @@ struct case_file {
 	sqlite3 *db;
 	char *path;
 	enum case_mode mode;
-	bool made; /* by us, out of nothing */
+	bool made;                   /* by us, out of nothing */
 	volatile sig_atomic_t *stop; /* NULL: nobody stops it */
 	unsigned threads;
-	int lock_fd;                 /* writers: holds the advisory lock; closed after the connection */
-	struct err pending;          /* of the last failed virtual table callback */
+	int lock_fd;        /* writers: holds the advisory lock; closed after the connection */
+	struct err pending; /* of the last failed virtual table callback */
 	/* the chunk of evidence decoded last: refs come in neighbourhoods */
 	int64_t cache_source;
 	uint64_t cache_off;

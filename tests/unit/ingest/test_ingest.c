@@ -47,12 +47,11 @@ static int on_source(void *ctx, const struct source_result *r)
 	return 0;
 }
 
-static void on_progress(void *ctx, uint64_t bytes, uint64_t records, struct text path)
+static void on_progress(void *ctx, const struct ingest_progress *p)
 {
 	struct seen *s = ctx;
-	(void)records;
-	(void)path;
-	if (s->kill_at && bytes >= s->kill_at)
+	assert_true((!p->total_bytes || p->stored_bytes <= p->total_bytes) && p->path.len);
+	if (s->kill_at && p->bytes >= s->kill_at)
 		raise(SIGKILL);
 }
 
