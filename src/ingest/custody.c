@@ -391,6 +391,35 @@ int custody_take_over(struct custody *k, int64_t source, int64_t old, struct err
 	return 0;
 }
 
+int custody_adopt(struct custody *k, int64_t source, const struct source_result *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, k->c,
+			     "UPDATE source SET path=:path, container=:container, sha256=:sha256, stored_bytes=:stored,"
+			     " worker=:worker, worker_alias=:worker_alias, worker_basis=:worker_basis, role=:role"
+			     " WHERE source=:source",
+			     err);
+	const struct {
+		const char *name;
+		struct text t;
+	} texts[] = {{":path", r->path},     {":container", r->container},       {":sha256", text_of(r->sha256)},
+		     {":worker", r->worker}, {":worker_alias", r->worker_alias}, {":worker_basis", r->worker_basis},
+		     {":role", r->role}};
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(texts); i++)
+		rc = bind_text(s, texts[i].name, texts[i].t, err);
+	if (rc == 0)
+		rc = bind_int(s, ":stored", r->stored_bytes, err);
+	if (rc == 0)
+		rc = bind_int(s, ":source", (uint64_t)source, err);
+	struct known *e = custody_find(k, source);
+	if (e) {
+		e->path_hash = text_hash(r->path);
+		e->stored_bytes = r->stored_bytes;
+		e->has_sha = sha256_unhex(text_of(r->sha256), e->sha256);
+	}
+	return rc < 0 ? rc : sql_run(s, err);
+}
+
 int custody_repeats(struct custody *k, int64_t source, const char *reason, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;

@@ -72,6 +72,8 @@ int custody_drop_unread(struct custody *k, struct text path, struct text reason,
 /* Drops sources that an earlier run began under another path, when all their chunks are in `source`: 1 some. */
 int custody_drop_parts(struct custody *k, int64_t source, struct err *err) MUST_CHECK;
 
+/* Its bytes are at another path, too, and that one names it from now on: path, container, worker …, sha256, stored_bytes. */
+int custody_adopt(struct custody *k, int64_t source, const struct source_result *r, struct err *err) MUST_CHECK;
 /* All records are duplicate. reason: NULL leaves it. */
 int custody_repeats(struct custody *k, int64_t source, const char *reason, struct err *err) MUST_CHECK;
 /* The end of a source that no run can go on with: status failed. Its account is there already. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "known.h"
 #include "repeat.h"
 #include "session.h"
 #include "walk.h"
@@ -65,7 +66,7 @@ int task_nothing(struct task *t, struct err *err)
 	return 0;
 }
 
-static int report(struct session *s, const struct source_result *r)
+int session_report(struct session *s, const struct source_result *r)
 {
 	return s->o->on_source ? s->o->on_source(s->o->ctx, r) : 0;
 }
@@ -127,76 +128,6 @@ int journal_source(struct session *s, const struct source_result *r, const struc
 	return rc;
 }
 
-/* What the case holds already, under the path of now; now: the file whose content it is, NULL when that is the same
- * file. */
-static int report_known(struct session *s, int64_t source, struct text path, const struct source_result *now,
-			bool beginning, struct err *err)
-{
-	struct arena a;
-	struct source_result r;
-	char reason[512];
-	arena_init(&a, 0);
-	int rc = custody_row(&s->custody, source, &r, &a, err);
-	if (rc == 0) {
-		bool same = text_eq(r.path, path);
-		if (beginning)
-			snprintf(reason, sizeof(reason), "the beginning of source %lld, which its file held before",
-				 (long long)source);
-		else if (!same)
-			snprintf(reason, sizeof(reason), "same bytes as source %lld, %.*s", (long long)source,
-				 (int)MIN(r.path.len, 300), r.path.ptr);
-		r.status = SOURCE_KNOWN;
-		r.reason = same && !beginning ? r.reason : text_of(reason);
-		r.path = path;
-		if (now) {
-			r.container = now->container;
-			r.stored_bytes = now->stored_bytes;
-			memcpy(r.sha256, now->sha256, sizeof(r.sha256));
-		}
-		rc = journal_source(s, &r, NULL, err);
-		if (rc == 0)
-			rc = report(s, &r);
-	}
-	arena_done(&a);
-	return rc;
-}
-
-/* Two nodes of one kind give snapshots with the same bytes, and each is a fact about its own node: a document is known
- * only where it speaks of the same worker. Logs of lines are not written twice with the same bytes.
- * 1: the row is of another worker than the one that is asked for now. */
-static int of_other_worker(struct session *s, int64_t source, struct text worker, struct err *err)
-{
-	struct arena a;
-	struct source_result row = {0};
-	arena_init(&a, 0);
-	int rc = custody_row(&s->custody, source, &row, &a, err);
-	if (rc == 0) {
-		const struct parser *p = parser_find(s->o->parsers, s->o->n_parsers, row.format);
-		rc = p && p->shape == SHAPE_DOCUMENT && !text_is(row.worker_basis, "record") && worker.len &&
-		     !text_eq(row.worker, worker);
-	}
-	arena_done(&a);
-	return rc;
-}
-
-/* Of the sources with this content the first that is not of another worker; *ret 0: none. */
-static int find_twin(struct session *s, const unsigned char *content, const struct source_result *r, int64_t *ret,
-		     struct err *err)
-{
-	const struct known *k;
-	*ret = 0;
-	for (size_t at = 0; (k = custody_of_content(&s->custody, content, r->source, &at));) {
-		int rc = of_other_worker(s, k->source, r->worker, err);
-		if (rc < 0)
-			return rc;
-		if (rc == 0) {
-			*ret = k->source;
-			return 0;
-		}
-	}
-	return 0;
-}
-
 /* r->reason, for those who look on: the row says what it would say had the file been read at once. */
 static void say_goes_on(struct stored *st, struct source_result *r, const struct replay_end *was)
 {
@@ -220,7 +151,7 @@ static int finish_repeat(struct session *s, struct stored *st, struct stored_mem
 	if (found.same_file && r->status != SOURCE_FAILED) {
 		rc = custody_drop(&s->custody, r->source, NULL, err);
 		if (rc == 0)
-			rc = report_known(s, found.whole, r->path, r, true, err);
+			rc = known_report(s, found.whole, r->path, r, true, err);
 		return rc < 0 ? rc : 1;
 	}
 	struct account *a = &r->account;
@@ -255,7 +186,7 @@ static int finish_row(struct session *s, struct stored *st, struct stored_member
 	if (m->was.goes_on)
 		say_goes_on(st, r, &m->was);
 	rc = journal_source(s, r, &m->was, err);
-	return rc < 0 ? rc : report(s, r);
+	return rc < 0 ? rc : session_report(s, r);
 }
 
 static int finish_member(struct session *s, struct stored *st, struct stored_member *m, struct err *err)
@@ -267,19 +198,19 @@ static int finish_member(struct session *s, struct stored *st, struct stored_mem
 		sha256_hex(st->sha256, r->sha256);
 	if (!r->source || m->standing) { /* a link, or what could not be read before either */
 		int rc = journal_source(s, r, NULL, err);
-		return rc < 0 ? rc : report(s, r);
+		return rc < 0 ? rc : session_report(s, r);
 	}
 	if (content)
 		sha256_hex(content, r->content_sha256);
 	int64_t known = 0;
 	int rc = 0;
 	if (content && r->status != SOURCE_FAILED && r->account.bytes)
-		rc = find_twin(s, content, r, &known, err);
+		rc = known_twin(s, content, r, &known, err);
 	else if (r->status != SOURCE_FAILED)
 		rc = custody_empty(&s->custody, r->path, r->source, &known, err);
 	if (rc == 0 && known) {
 		rc = custody_drop(&s->custody, r->source, NULL, err);
-		return rc < 0 ? rc : report_known(s, known, r->path, r, false, err);
+		return rc < 0 ? rc : known_report(s, known, r->path, r, false, err);
 	}
 	return rc < 0 ? rc : finish_row(s, st, m, content, err);
 }
@@ -334,130 +265,6 @@ static int add_broken(struct session *s, struct stored *st, const char *path, co
 	return rc < 0 || m->standing ? rc : custody_begin(&s->custody, r, 0, 0, err);
 }
 
-/* Should a source that is known be read again? When somebody now says what it is, or it can be recognised by now. */
-static int wants_again(struct session *s, const struct known *k, const char *path, struct err *err)
-{
-	struct arena a;
-	struct source_result row = {0}, asked = {0};
-	struct naming n = {0};
-	arena_init(&a, 0);
-	int rc = custody_row(&s->custody, k->source, &row, &a, err);
-	bool same_path =
-	    rc == 0 && (text_is(row.path, path) || (text_starts(row.path, path) && row.path.ptr[strlen(path)] == '!'));
-	char *own = rc == 0 ? strndup(row.path.ptr ? row.path.ptr : "", row.path.len) : NULL;
-	if (rc == 0 && !own)
-		rc = err_nomem(err);
-	if (rc == 0)
-		rc = naming_begin(&n, s, own, &asked, &a, err);
-	bool again = false;
-	if (rc == 0) {
-		bool worker = text_is(asked.worker_basis, "option") || text_is(asked.worker_basis, "sources");
-		again =
-		    (n.format && !text_is(row.format_basis, BASIS_AS_IT_IS) && !text_is(row.format, n.format->name)) ||
-		    (worker && !text_eq(asked.worker, row.worker)) ||
-		    (!text_is(asked.tz_basis, "assumed") && !text_eq(asked.tz, row.tz)) ||
-		    (n.line && asked.role.len && !text_eq(asked.role, row.role));
-		again = again && same_path;
-	}
-	naming_done(&n);
-	free(own);
-	arena_done(&a);
-	return rc < 0 ? rc : again;
-}
-
-/* Is the member of `k` now, in the stored file at `path`, another worker's? 1 it is. */
-static int now_of_other_worker(struct session *s, const struct known *k, const char *path, struct err *err)
-{
-	struct arena a;
-	struct source_result row = {0}, asked = {0};
-	struct naming n = {0};
-	arena_init(&a, 0);
-	int rc = custody_row(&s->custody, k->source, &row, &a, err);
-	size_t bang = rc == 0 ? text_find_char(row.path, '!', 0) : SIZE_MAX;
-	struct text member = bang == SIZE_MAX ? TEXT("") : text_from(row.path, bang);
-	char *now = NULL;
-	if (rc == 0 && asprintf(&now, "%s%.*s", path, TEXT_ARG(member)) < 0)
-		rc = err_nomem(err);
-	if (rc == 0)
-		rc = naming_begin(&n, s, now, &asked, &a, err);
-	if (rc == 0)
-		rc = of_other_worker(s, k->source, asked.worker, err);
-	naming_done(&n);
-	free(now);
-	arena_done(&a);
-	return rc;
-}
-
-/* Next source with these stored bytes that is not another worker's by now. *ret_rc: ERR_* or 0. */
-static const struct known *next_same(struct session *s, const unsigned char *sha, const char *path, size_t *at,
-				     int *ret_rc, struct err *err)
-{
-	const struct known *k;
-	*ret_rc = 0;
-	while ((k = custody_next(&s->custody, sha, at))) {
-		int rc = now_of_other_worker(s, k, path, err);
-		if (rc < 0)
-			*ret_rc = rc;
-		if (rc <= 0)
-			return rc < 0 ? NULL : k;
-	}
-	return NULL;
-}
-
-/* Same stored bytes as before? 1 reported, nothing to read; 0 to be read. */
-static int known_file(struct session *s, struct source *src, const char *path, struct err *err)
-{
-	unsigned char sha[SHA256_BYTES];
-	int same_size = custody_of_size(&s->custody, source_size(src));
-	if (!source_size(src) || !same_size)
-		return 0;
-	int rc = same_size & 1 ? pool_drain(s->pool, err) : 0;
-	if (rc == 0)
-		rc = source_digest(src, sha, err);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	const struct known *k;
-	bool again = false, any = false;
-	for (size_t at = 0; (k = next_same(s, sha, path, &at, &rc, err)) && !again;) {
-		any = true;
-		rc = wants_again(s, k, path, err);
-		if (rc < 0)
-			return rc;
-		again = rc == 1;
-	}
-	if (rc < 0 || !any)
-		return rc < 0 ? rc : 0;
-	rc = pool_drain(s->pool, err); /* results come in the order of the files */
-	if (rc < 0)
-		return rc;
-	for (size_t at = 0; again && (k = next_same(s, sha, path, &at, &rc, err)); at = 0) {
-		int64_t source = k->source;
-		rc = custody_drop(&s->custody, source, NULL, err);
-		if (rc == 0)
-			rc = repeat_release(s, source, err);
-		if (rc < 0)
-			return rc;
-	}
-	for (size_t at = 0; !again && (k = next_same(s, sha, path, &at, &rc, err));) {
-		struct arena a;
-		struct source_result row;
-		arena_init(&a, 0);
-		rc = custody_row(&s->custody, k->source, &row, &a, err);
-		size_t bang = rc == 0 ? text_find_char(row.path, '!', 0) : 0;
-		char *now = NULL;
-		if (rc == 0 && asprintf(&now, "%s%.*s", path, bang == SIZE_MAX ? 0 : (int)(row.path.len - bang),
-					bang == SIZE_MAX ? "" : row.path.ptr + bang) < 0)
-			rc = err_nomem(err);
-		if (rc == 0)
-			rc = report_known(s, k->source, text_of(now), NULL, false, err);
-		free(now);
-		arena_done(&a);
-		if (rc < 0)
-			return rc;
-	}
-	return rc < 0 ? rc : !again;
-}
-
 static int read_members(struct session *s, struct source *src, struct stored *st, struct err *err)
 {
 	const struct member *m;
@@ -480,7 +287,7 @@ static int end_plan(struct session *s, struct finish_task *f)
 	int rc = 0;
 	for (struct stored_member *m = f->st.first; m && rc == 0; m = m->next) {
 		m->r.account = (struct account){0}; /* only the head was read */
-		rc = report(s, &m->r);
+		rc = session_report(s, &m->r);
 	}
 	finish_drop(&f->task);
 	return rc;

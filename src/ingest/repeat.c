@@ -273,26 +273,89 @@ static int restore(struct session *s, int64_t source, struct err *err)
 	return rc < 0 ? rc : ingest_again(s->c, s->o, source, &account, err);
 }
 
-int repeat_release(struct session *s, int64_t whole, struct err *err)
+/* The first source that repeats `whole`; 0 none. */
+static int find_part(struct session *s, int64_t whole, int64_t *ret, struct err *err)
 {
 	struct custody *k = &s->custody;
 	int rc = 0;
-	for (size_t i = 0; i < k->n && rc == 0; i++) {
-		struct known *e = &k->known[i];
+	*ret = 0;
+	for (size_t i = 0; i < k->n && rc == 0 && !*ret; i++) {
 		struct source_result row;
 		struct arena a;
-		if (!e->repeats || e->pending)
+		if (!k->known[i].repeats || k->known[i].pending)
 			continue;
 		arena_init(&a, 0);
-		rc = custody_row(k, e->source, &row, &a, err);
-		bool of = rc == 0 && whole_of(row.reason) == whole;
+		rc = custody_row(k, k->known[i].source, &row, &a, err);
+		if (rc == 0 && whole_of(row.reason) == whole)
+			*ret = row.source;
 		arena_done(&a);
-		if (!of)
-			continue;
-		rc = restore(s, e->source, err);
+	}
+	return rc;
+}
+
+static int release(struct session *s, int64_t part, struct err *err)
+{
+	int rc = restore(s, part, err);
+	struct known *e = custody_find(&s->custody, part);
+	if (e)
 		e->repeats = false;
+	return rc;
+}
+
+int repeat_release(struct session *s, int64_t whole, struct err *err)
+{
+	int64_t part;
+	int rc;
+	while ((rc = find_part(s, whole, &part, err)) == 0 && part) {
+		rc = release(s, part, err);
 		if (rc == 0)
-			rc = journal_row(s, e->source, err);
+			rc = journal_row(s, part, err);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+/* What it repeats now, and what repeats it. */
+static int look_again(struct session *s, int64_t source, struct err *err)
+{
+	struct arena a;
+	struct source_result row;
+	struct repeat found = {0};
+	arena_init(&a, 0);
+	int rc = custody_row(&s->custody, source, &row, &a, err);
+	const struct known *e = custody_find(&s->custody, source);
+	row.status = e && e->failed ? SOURCE_FAILED : SOURCE_INGESTED;
+	char *path = rc == 0 ? strndup(row.path.ptr ? row.path.ptr : "", row.path.len) : NULL;
+	struct stored st = {.path = path};
+	if (rc == 0 && !path)
+		rc = err_nomem(err);
+	if (rc == 0)
+		rc = repeat_look(s, &row, &st, &found, err);
+	if (rc == 0 && found.whole)
+		rc = custody_repeats(&s->custody, source, e && e->failed ? NULL : found.reason, err);
+	free(path);
+	arena_done(&a);
+	return rc < 0 ? rc : journal_row(s, source, err);
+}
+
+int repeat_again(struct session *s, int64_t source, struct err *err)
+{
+	struct known *e = custody_find(&s->custody, source);
+	int64_t part;
+	int rc = 0;
+	if (e && e->repeats)
+		rc = release(s, source, err);
+	if (rc == 0)
+		rc = look_again(s, source, err);
+	/* those that repeated it: what they are depends on its name, too */
+	for (int64_t last = 0; rc == 0; last = part) {
+		rc = find_part(s, source, &part, err);
+		if (rc < 0 || !part || part == last)
+			break;
+		rc = release(s, part, err);
+		if (rc == 0)
+			rc = look_again(s, part, err);
 	}
 	return rc;
 }

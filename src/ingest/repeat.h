@@ -21,5 +21,7 @@ int repeat_look(struct session *s, const struct source_result *r, const struct s
 		struct err *err) MUST_CHECK;
 /* Sources that repeat this one, which is about to be taken out, get their events back. */
 int repeat_release(struct session *s, int64_t whole, struct err *err) MUST_CHECK;
+/* The source has another name or worker: it, and those that repeat it, are looked at again, and go to the journal. */
+int repeat_again(struct session *s, int64_t source, struct err *err) MUST_CHECK;
 /* Sources that were being read when a run was stopped, and whose files hold other bytes now. */
 int repeat_give_up(struct session *s, struct err *err) MUST_CHECK;

@@ -68,6 +68,7 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 /* Commits when much was written. source: one that is being read, and how much of it is written by now; or 0. */
 int session_wrote(struct session *s, uint64_t bytes, int64_t source, uint64_t end, struct err *err) MUST_CHECK;
 bool session_stopped(const struct session *s);
+int session_report(struct session *s, const struct source_result *r);
 void session_progress(struct session *s, const struct source *src, struct text path);
 struct stored_member *stored_add(struct stored *st);
 /* ingest.c: what the journal says of a source; was: may be NULL. */
