@@ -197,13 +197,13 @@ static int check_schema(struct custody_walk *w, struct err *err)
 static int check_title(struct custody_walk *w, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int r = sql_prepare(
-	    &s, w->c,
-	    "SELECT k.column1, i.value, json_extract(j.detail, '$.'||k.column1) FROM (VALUES('id'),('title'),('tool')) AS k "
-	    "JOIN main.journal AS j ON j.seq = 1 AND j.action = 'init' AND json_valid(j.detail) "
-	    "LEFT JOIN main.case_info AS i ON i.key = k.column1 "
-	    "WHERE json_type(j.detail, '$.'||k.column1) IS NOT NULL",
-	    err);
+	int r = sql_prepare(&s, w->c,
+			    "SELECT k.column1, i.value, json_extract(j.detail, '$.'||k.column1) FROM "
+			    "(VALUES('id'),('title'),('tool')) AS k "
+			    "JOIN main.journal AS j ON j.seq = 1 AND j.action = 'init' AND json_valid(j.detail) "
+			    "LEFT JOIN main.case_info AS i ON i.key = k.column1 "
+			    "WHERE json_type(j.detail, '$.'||k.column1) IS NOT NULL",
+			    err);
 	while (!r && (r = sql_step(s, err)) > 0) {
 		char what[400];
 		struct text is = sql_get_text(s, 1), was = sql_get_text(s, 2), key = sql_get_text(s, 0);
