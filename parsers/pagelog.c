@@ -7,7 +7,6 @@
  * a record would show ownership that never was. When a key comes twice, the last one counts. Once a file has said
  * that it is of a newer version, records without `v` are of that version too.
  */
-#include <math.h>
 #include <string.h>
 
 #include "pagetrail/flat.h"
@@ -30,6 +29,7 @@ struct runs {
 
 struct fields {
 	struct json_value v, ts, seq, worker, pool, op, rid, room, pages, tokens, page_size, pool_pages, peer;
+	struct text ts_number; /* as it was written, when it is no integer: a double would not keep it */
 };
 
 static bool key_is(struct text key, const char *name, size_t len)
@@ -70,24 +70,9 @@ static void sort_member(struct fields *f, struct text key, struct json_value v)
 	}
 }
 
-/* Seconds as a double carry microseconds and a little more: the nearest microsecond is what was written. */
-static bool stamp_double(double d, struct stamp *ret)
-{
-	if (!(d >= 0) || d >= 9.2e18)
-		return false;
-	if (d >= 1e15) {
-		*ret = (struct stamp){(int64_t)d, STAMP_ZONED, 1000};
-		return true;
-	}
-	if (d >= 9.2e9)
-		return false;
-	*ret = (struct stamp){(int64_t)llround(d * 1e6) * 1000, STAMP_ZONED, 1000};
-	return true;
-}
-
 static bool stamp_int(int64_t i, struct stamp *ret)
 {
-	if (i >= INT64_C(1000000000000000)) {
+	if (i >= STAMP_NS_FROM) {
 		*ret = (struct stamp){i, STAMP_ZONED, 1};
 		return true;
 	}
@@ -104,24 +89,19 @@ static bool stamp_text(struct text t, struct stamp *ret)
 
 	if (stamp_parse_iso(t, ret, &used))
 		return used == t.len;
-	if (text_int64(t, &i))
-		return stamp_int(i, ret);
-	if (!text_seconds_ns(t, &i) || i < 0)
-		return false;
-	*ret = (struct stamp){i, STAMP_ZONED, 1};
-	return true;
+	return text_int64(t, &i) ? stamp_int(i, ret) : stamp_parse_seconds(t, ret);
 }
 
-static bool read_ts(struct json_value v, struct stamp *ret)
+/* number: the bytes of v when it is no integer. */
+static bool read_ts(struct json_value v, struct text number, struct stamp *ret)
 {
 	struct text t;
-	double d;
 	int64_t i;
 
 	switch (json_type(v)) {
-	case JSON_INT: return json_int64(v, &i) && stamp_int(i, ret);
+	case JSON_INT:
 	case JSON_UINT: return json_int64(v, &i) && stamp_int(i, ret);
-	case JSON_DOUBLE: return json_double(v, &d) && stamp_double(d, ret);
+	case JSON_DOUBLE: return stamp_parse_seconds(number, ret);
 	case JSON_STRING: return json_string(v, &t) && stamp_text(t, ret);
 	default: return false;
 	}
@@ -309,7 +289,7 @@ static int take(struct parse *p, const struct fields *f)
 		return parse_refuse(p, "version");
 	if (!json_given(f->ts))
 		return parse_refuse(p, "no_ts");
-	if (!read_ts(f->ts, &ts))
+	if (!read_ts(f->ts, f->ts_number, &ts))
 		return parse_refuse(p, "bad_ts");
 	if (!json_string(f->worker, &worker) || worker.len == 0)
 		return parse_refuse(p, "no_worker");
@@ -344,6 +324,41 @@ static int take(struct parse *p, const struct fields *f)
 
 #include "pagelog_plain.h"
 
+/* At t[i] a string begins: the place of the quote that ends it. */
+static size_t string_end(struct text t, size_t i)
+{
+	for (i++; i < t.len && t.ptr[i] != '"'; i++)
+		i += t.ptr[i] == '\\';
+	return i;
+}
+
+/* The bytes of the number that is the value of member k, counted from 0, of an object that json_parse() took. Mending
+ * changes strings and values only, never how many members there are. */
+static struct text member_number(struct text t, size_t k)
+{
+	size_t i = 0, depth = 0, from;
+
+	for (; i < t.len; i++) {
+		char c = t.ptr[i];
+
+		if (c == '"')
+			i = string_end(t, i);
+		else if (c == '{' || c == '[')
+			depth++;
+		else if (c == '}' || c == ']')
+			depth--;
+		else if (c == ',' && depth == 1)
+			k--;
+		else if (c == ':' && depth == 1 && k == 0)
+			break;
+	}
+	for (i++; i < t.len && memchr(" \t\r\n", t.ptr[i], 4);)
+		i++;
+	for (from = i; i < t.len && memchr("0123456789+-.eE", t.ptr[i], 15);)
+		i++;
+	return text_sub(t, from, i - from);
+}
+
 /* By way of a parsed document. */
 static int any_record(struct parse *p, struct text record)
 {
@@ -351,6 +366,7 @@ static int any_record(struct parse *p, struct text record)
 	struct json_value doc, v;
 	struct json_iter it;
 	struct text key, bare = record;
+	size_t n = 0, ts_at = 0;
 	int r;
 
 	if (record.len == 0 || record.ptr[0] != '{') {
@@ -370,8 +386,13 @@ static int any_record(struct parse *p, struct text record)
 	if (!json_is_object(doc))
 		return parse_refuse(p, "json_syntax");
 	it = json_iter(doc);
-	while (json_next(&it, &key, &v))
+	for (; json_next(&it, &key, &v); n++) {
 		sort_member(&f, key, v);
+		if (text_is(key, "ts"))
+			ts_at = n;
+	}
+	if (json_type(f.ts) == JSON_DOUBLE)
+		f.ts_number = member_number(record, ts_at);
 	return take(p, &f);
 }
 

@@ -30,14 +30,18 @@ static void row_text(struct event *e, unsigned column, struct text t)
 	e->known |= (uint32_t)(t.len != 0) << column;
 }
 
-/* Seconds below 2^31 with up to six decimals: the double nearest to them rounds back to the same microsecond. */
+static bool digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Of the decimals nine count; what stands behind them is cut, as stamp_parse_seconds() does. */
 static bool plain_ts(struct flat *f, struct stamp *ret)
 {
 	const char *end;
 	uint64_t whole, part;
 	struct text t;
 	unsigned n;
-	double d;
 
 	if (*f->p == '"')
 		return flat_string(f, &t) && stamp_text(t, ret);
@@ -48,12 +52,18 @@ static bool plain_ts(struct flat *f, struct stamp *ret)
 		return stamp_int((int64_t)whole, ret);
 	}
 	part = flat_few(end + 1, &n);
-	if (whole < UINT64_C(1) << 31 && n >= 1 && n <= 6) {
-		f->p = end + 1 + n;
-		*ret = (struct stamp){(int64_t)(whole * 1000000 + part * flat_power(6 - n)) * 1000, STAMP_ZONED, 1000};
-		return true;
+	if (n == 0 || whole >= INT64_MAX / NS_PER_S)
+		return flat_number(f, &t) && stamp_parse_seconds(t, ret);
+	end += 1 + n;
+	part *= flat_power(8 - n) * 10;
+	if (n == 8 && digit(*end)) {
+		part += (uint64_t)(*end - '0');
+		for (n++, end++; end < f->end && digit(*end);)
+			end++;
 	}
-	return flat_number(f, &t) && json_decimal(t, &d) && stamp_double(d, ret);
+	f->p = end;
+	*ret = (struct stamp){(int64_t)(whole * NS_PER_S + part), STAMP_ZONED, n > 6 ? 1 : 1000};
+	return true;
 }
 
 static bool plain_pair(struct flat *f, int64_t *ret_a, int64_t *ret_b)

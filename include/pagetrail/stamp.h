@@ -28,8 +28,8 @@ struct stamp {
 
 #define STAMP_INIT ((struct stamp){TIME_UNKNOWN, STAMP_NONE, 0})
 
-/* ISO-like at the start of t: YYYY-MM-DD, then 'T' or blank, HH:MM:SS, optional fraction after '.' or ','
- * (1 to 9 digits), optional zone (Z, +HH:MM, +HHMM, +HH). Checks the calendar. *ret_used = bytes read.
+/* ISO-like at the start of t: YYYY-MM-DD, then 'T', 't' or blank, HH:MM:SS, optional fraction after '.' or ','
+ * (1 to 9 digits), optional zone (Z, z, +HH:MM, +HHMM, +HH). Checks the calendar. *ret_used = bytes read.
  * false when it is not one. */
 bool stamp_parse_iso(struct text t, struct stamp *ret, size_t *ret_used);
 /* 14/Sep/2026:03:12:44(.mmm)? (+0000)? as web servers write it. */
@@ -37,6 +37,10 @@ bool stamp_parse_clf(struct text t, struct stamp *ret, size_t *ret_used);
 /* A bare number: seconds (also with fraction), ms, us or ns since the epoch, told apart by magnitude
  * (>= 1e17 ns, >= 1e14 us, >= 1e11 ms, else s; below 1e8 s it is not an epoch: STAMP_MONOTONIC). */
 bool stamp_parse_epoch(struct text number, struct stamp *ret);
+/* A number of a format that counts seconds, or nanoseconds from STAMP_NS_FROM on; not negative. It is read digit by
+ * digit; what is below a nanosecond is cut. precision_ns is 1 or, with up to six decimals, 1000. */
+#define STAMP_NS_FROM INT64_C(1000000000000000)
+bool stamp_parse_seconds(struct text number, struct stamp *ret);
 /* Days from civil date; used by formats with their own clock shapes. false on an impossible date. */
 bool stamp_from_civil(int year, int month, int day, int hour, int min, int sec, int64_t frac_ns, int64_t *ret_ns);
 

@@ -25,6 +25,11 @@ static bool digit_at(struct text t, size_t i)
 	return i < t.len && t.ptr[i] >= '0' && t.ptr[i] <= '9';
 }
 
+static bool word_at(struct text t, size_t i)
+{
+	return digit_at(t, i) || (i < t.len && (t.ptr[i] | 0x20) >= 'a' && (t.ptr[i] | 0x20) <= 'z');
+}
+
 /* Days since 1970-01-01 of the proleptic Gregorian calendar; years begin in March, so that the leap day is last. */
 static int64_t days_from_civil(int year, int month, int day)
 {
@@ -83,8 +88,8 @@ static size_t fraction(struct text t, size_t i, bool comma, int64_t *ret_ns, int
 	return i - from;
 }
 
-/* At t[i]: Z, +HH, +HHMM, +HH:MM (or '-'). Returns the bytes read, 0 when there is no zone. No place on earth is
- * further than 14 hours from UTC; up to 18 are read, so that "03:12:44-2026" is no zone. */
+/* At t[i]: Z, z that begins no word, +HH, +HHMM, +HH:MM (or '-'). Returns the bytes read, 0 when there is no zone. No
+ * place on earth is further than 14 hours from UTC; up to 18 are read, so that "03:12:44-2026" is no zone. */
 static size_t zone_suffix(struct text t, size_t i, int64_t *ret_s)
 {
 	size_t n;
@@ -93,7 +98,7 @@ static size_t zone_suffix(struct text t, size_t i, int64_t *ret_s)
 	*ret_s = 0;
 	if (i >= t.len)
 		return 0;
-	if (t.ptr[i] == 'Z')
+	if (t.ptr[i] == 'Z' || (t.ptr[i] == 'z' && !word_at(t, i + 1)))
 		return 1;
 	if (t.ptr[i] != '+' && t.ptr[i] != '-')
 		return 0;
@@ -147,7 +152,8 @@ bool stamp_parse_iso(struct text t, struct stamp *ret, size_t *ret_used)
 	const char *p = t.ptr;
 	int f[6];
 
-	if (t.len < 19 || p[4] != '-' || p[7] != '-' || (p[10] != 'T' && p[10] != ' ') || p[13] != ':' || p[16] != ':')
+	if (t.len < 19 || p[4] != '-' || p[7] != '-' || (p[10] != 'T' && p[10] != 't' && p[10] != ' ') ||
+	    p[13] != ':' || p[16] != ':')
 		return false;
 	f[0] = digits(p, 4);
 	f[1] = digits(p + 5, 2);
@@ -203,6 +209,23 @@ bool stamp_parse_epoch(struct text number, struct stamp *ret)
 	for (int64_t k = (int64_t)shift - (int64_t)n.fraction.len + n.exponent; k > 0 && s.precision_ns < NS_PER_S; k--)
 		s.precision_ns *= 10;
 	*ret = s;
+	return true;
+}
+
+bool stamp_parse_seconds(struct text number, struct stamp *ret)
+{
+	struct number n;
+	int64_t i;
+
+	if (!number_shape(number, &n) || n.minus || !number_scaled(&n, 0, &i))
+		return false;
+	if (i >= STAMP_NS_FROM) {
+		*ret = (struct stamp){i, STAMP_ZONED, 1};
+		return true;
+	}
+	if (!number_scaled(&n, 9, &i))
+		return false;
+	*ret = (struct stamp){i, STAMP_ZONED, (int64_t)n.fraction.len - n.exponent > 6 ? 1 : 1000};
 	return true;
 }
 

@@ -70,7 +70,10 @@ static void test_iso(void **state)
 	iso("2026-09-14T03:12:44+0530", "2026-09-13T21:42:44Z", STAMP_ZONED, NS_PER_S, 24);
 	iso("2026-09-14T03:12:44-07 x", "2026-09-14T10:12:44Z", STAMP_ZONED, NS_PER_S, 22);
 	iso("2026-09-14T23:30:00-01:00", "2026-09-15T00:30:00Z", STAMP_ZONED, NS_PER_S, 25);
+	iso("2026-09-14t03:12:44.5z", "2026-09-14T03:12:44.500Z", STAMP_ZONED, 100000000, 22);
+	iso("2026-09-14 03:12:44z]", "2026-09-14T03:12:44Z", STAMP_ZONED, NS_PER_S, 20);
 	/* no zones */
+	iso("2026-09-14 03:12:44zone", "2026-09-14T03:12:44Z", STAMP_NAIVE, NS_PER_S, 19);
 	iso("2026-09-14T03:12:44-2026", "2026-09-14T03:12:44Z", STAMP_NAIVE, NS_PER_S, 19);
 	iso("2026-09-14T03:12:44+1", "2026-09-14T03:12:44Z", STAMP_NAIVE, NS_PER_S, 19);
 	iso("2026-09-14T03:12:44-worker", "2026-09-14T03:12:44Z", STAMP_NAIVE, NS_PER_S, 19);
@@ -119,6 +122,37 @@ static void epoch(const char *in, const char *out, enum stamp_quality quality, i
 	assert_string_equal(stamp_format(s.ns, text, sizeof(text)), out);
 	assert_int_equal(s.quality, quality);
 	assert_int_equal(s.precision_ns, precision);
+}
+
+static void seconds(const char *in, int64_t ns, int64_t precision)
+{
+	struct stamp s;
+
+	assert_true(stamp_parse_seconds(text_of(in), &s));
+	assert_int_equal(s.ns, ns);
+	assert_int_equal(s.quality, STAMP_ZONED);
+	assert_int_equal(s.precision_ns, precision);
+}
+
+static void test_seconds(void **state)
+{
+	static const char *const bad[] = {"",    "-1.5", "-0.0", "1.", ".5", "1.5x", " 1.5", "9223372036.854775808",
+					  "1e20"};
+	struct stamp s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_false(stamp_parse_seconds(text_of(bad[i]), &s));
+	seconds("1788318961.972480011", INT64_C(1788318961972480011), 1);
+	seconds("1788000000.9999999", INT64_C(1788000000999999900), 1);
+	seconds("1788000000.9999999999", INT64_C(1788000000999999999), 1);
+	seconds("1788000001.250", INT64_C(1788000001250000000), 1000);
+	seconds("1.788e9", INT64_C(1788000000000000000), 1000);
+	seconds("17880000001234567.5e-7", INT64_C(1788000000123456750), 1);
+	seconds("9223372036.854775807", INT64_MAX, 1);
+	seconds("999999999.9", INT64_C(999999999900000000), 1000);
+	seconds("1788000000123456789.75", INT64_C(1788000000123456789), 1);
+	seconds("1788000000123456.789", INT64_C(1788000000123456), 1);
 }
 
 static void test_epoch(void **state)
@@ -353,10 +387,15 @@ static void test_zone_format(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_iso),         cmocka_unit_test(test_clf),
-	    cmocka_unit_test(test_epoch),       cmocka_unit_test(test_format),
-	    cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_fixed_zones),
-	    cmocka_unit_test(test_named_zones), cmocka_unit_test(test_zones_like_libc),
+	    cmocka_unit_test(test_iso),
+	    cmocka_unit_test(test_clf),
+	    cmocka_unit_test(test_seconds),
+	    cmocka_unit_test(test_epoch),
+	    cmocka_unit_test(test_format),
+	    cmocka_unit_test(test_round_trip),
+	    cmocka_unit_test(test_fixed_zones),
+	    cmocka_unit_test(test_named_zones),
+	    cmocka_unit_test(test_zones_like_libc),
 	    cmocka_unit_test(test_zone_format),
 	};
 
