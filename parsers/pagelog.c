@@ -231,6 +231,13 @@ static bool op_known(struct text op)
 	return false;
 }
 
+/* Does op, which is known, say something of each of its pages? Without them nobody knows what it did to which page: it
+ * must not look like a record that did nothing. */
+static bool op_on_pages(struct text op)
+{
+	return !text_is(op, "boot") && !text_is(op, "reset");
+}
+
 /* Is the record of version 1? A file says its version once. */
 static bool version_ok(struct state *s, struct json_value v)
 {
@@ -297,6 +304,8 @@ static int take(struct parse *p, const struct fields *f)
 		return parse_refuse(p, "no_op");
 	if (!op_known(op))
 		return parse_refuse(p, "unknown_op");
+	if (!json_given(f->pages) && op_on_pages(op))
+		return parse_refuse(p, "no_pages");
 	if (json_given(f->pages)) {
 		r = read_pages(p, f->pages, &runs);
 		if (r)

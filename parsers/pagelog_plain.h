@@ -239,7 +239,8 @@ static int plain_record(struct parse *p, struct text record)
 	if (r < 0)
 		return r;
 	given = q.seen & ~q.nulls;
-	if (r > 0 || (given & must) != must || (s->newer && !(given >> K_V & 1))) {
+	if (r > 0 || (given & must) != must || (s->newer && !(given >> K_V & 1)) ||
+	    (!(given >> K_PAGES & 1) && op_on_pages(q.op))) {
 		flat_worked(&s->flat, false);
 		return 0;
 	}
