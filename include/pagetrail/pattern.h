@@ -16,6 +16,8 @@ void match_free(struct match *m);
 
 /* Searches t from offset `from`. true on a match; running into a limit is a miss. */
 bool pattern_search(const struct pattern *p, struct match *m, struct text t, size_t from);
+/* The same: 1, 0, or ERR_LIMIT when a limit was run into. */
+int pattern_try(const struct pattern *p, struct match *m, struct text t, size_t from, struct err *err) MUST_CHECK;
 /* After a true search: the whole match (0) or a named group; {NULL,0} when it took no part. */
 struct text match_whole(const struct match *m);
 struct text match_group(const struct match *m, const char *name);

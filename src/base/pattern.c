@@ -107,22 +107,29 @@ void match_clear(struct match *m)
 	m->pattern = NULL;
 }
 
-bool pattern_search(const struct pattern *p, struct match *m, struct text t, size_t from)
+int pattern_try(const struct pattern *p, struct match *m, struct text t, size_t from, struct err *err)
 {
 	int r;
 
 	m->pattern = NULL;
 	if (from > t.len)
-		return false;
+		return 0;
 	if (!t.ptr)
 		t.ptr = "";
 	r = pcre2_match(p->code, (PCRE2_SPTR)t.ptr, t.len, from, 0, m->data, m->ctx);
-	if (r <= 0) /* no match, or a limit was reached */
-		return false;
+	if (r == PCRE2_ERROR_NOMATCH)
+		return 0;
+	if (r <= 0)
+		return err_set(err, ERR_LIMIT, "the expression takes too many steps");
 	m->pattern = p;
 	m->subject = t.ptr;
 	m->n_groups = (unsigned)r;
-	return true;
+	return 1;
+}
+
+bool pattern_search(const struct pattern *p, struct match *m, struct text t, size_t from)
+{
+	return pattern_try(p, m, t, from, NULL) == 1;
 }
 
 static struct text group(const struct match *m, unsigned n)

@@ -7,6 +7,7 @@
  */
 #include "records.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,11 +29,74 @@ static bool is_naive(const struct records *r, const struct stamp *ts)
 	}
 }
 
+/* The word or number that t ends with; empty when it ends in anything else. */
+static struct text last_word(struct text t)
+{
+	size_t n = t.len;
+	for (; n; n--) {
+		unsigned char c = (unsigned char)t.ptr[n - 1];
+		if (!((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '.' || c == '_'))
+			break;
+	}
+	return text_from(t, n);
+}
+
+/* Digits, perhaps with a point among or behind them. */
+static bool decimal(struct text t, double *ret)
+{
+	double v = 0, scale = 0;
+	for (size_t i = 0; i < t.len; i++) {
+		if (t.ptr[i] == '.' && scale == 0)
+			scale = 1;
+		else if (t.ptr[i] >= '0' && t.ptr[i] <= '9')
+			v = v * 10 + (t.ptr[i] - '0'), scale *= 10;
+		else
+			return false;
+	}
+	*ret = scale > 0 ? v / scale : v;
+	return t.len > 0 && t.ptr[0] != '.';
+}
+
+static bool same_number(int64_t value, double v, double scale)
+{
+	return fabs((double)value - v * scale) < 1;
+}
+
+/* Columns whose value stands at the very end of a line that may go on: it may be the beginning of another value. Times are
+ * worked out from each other: with one of them all of an event are doubtful. */
+static uint32_t may_go_on(const struct event *e, struct text end)
+{
+	const struct event_kind_info *kind = &event_kinds[e->kind];
+	uint32_t doubtful = 0, times = 0;
+	double v = 0;
+	bool number = decimal(end, &v), time = false;
+	for (unsigned c = 0; c < kind->n_columns; c++) {
+		if (!(e->known >> c & 1))
+			continue;
+		bool same = false;
+		if (kind->columns[c].type == COLUMN_TEXT) {
+			same = e->t[c].len && end.len >= e->t[c].len &&
+			       text_eq(text_from(end, end.len - e->t[c].len), e->t[c]);
+		} else if (kind->columns[c].type == COLUMN_INT && number) {
+			bool ns = !strcmp(kind->columns[c].unit, "ns");
+			same = same_number(e->i[c], v, 1) || same_number(e->i[c], v, 1e3) ||
+			       same_number(e->i[c], v, 1e6) || same_number(e->i[c], v, 1e9);
+			times |= (uint32_t)ns << c;
+			time |= ns && same;
+		}
+		doubtful |= (uint32_t)same << c;
+	}
+	return doubtful | (time ? times : 0);
+}
+
 static int on_event(void *ctx, const struct event *e, struct err *err)
 {
 	struct records *r = ctx;
 	struct event *out = (struct event *)e; /* the row of a struct parse: ours to finish */
 	struct stamp given = e->ts;
+	uint32_t known = e->known;
+	if (r->end.len)
+		out->known &= ~may_go_on(e, r->end);
 	if (given.ns != TIME_UNKNOWN) {
 		if (r->zone && is_naive(r, &given))
 			out->ts.ns = zone_to_utc(r->zone, given.ns);
@@ -47,6 +111,7 @@ static int on_event(void *ctx, const struct event *e, struct err *err)
 	}
 	int rc = r->sink.event ? r->sink.event(r->sink.ctx, out, err) : 0;
 	out->ts = given;
+	out->known = known;
 	return rc;
 }
 
@@ -203,7 +268,9 @@ static int take_record(struct records *r, struct text t, uint64_t text_off, uint
 	}
 	p->padded = true;
 	r->sticky_now = false;
+	r->end = r->unended && !r->document ? last_word(t) : (struct text){NULL, 0};
 	int v = p->parser->record(p, t);
+	r->end.len = 0;
 	if (!r->sticky_now)
 		r->sticky = r->formats->n;
 	if (v == ERR_LIMIT) { /* a hostile record, not a broken program */
@@ -253,6 +320,7 @@ static int take_raw(struct records *r, const char *p, size_t len)
 	size_t ending = 0;
 	if (len && p[len - 1] == '\n')
 		ending = len > 1 && p[len - 2] == '\r' ? 2 : 1;
+	r->unended = !ending;
 	return take_line(r, (struct text){p, len - ending}, ending);
 }
 

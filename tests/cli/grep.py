@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# grep.py - an expression sees one record at a time: line ends of both kinds, anchors, lookaround, very long records, and a
+# matcher that gives up says so; a last line without its end is believed only as far as it must be whole
+import os
+import random
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect, one_line_error
+
+seed = int(os.environ.get("PAGETRAIL_SEED", random.randrange(1 << 30)))
+print(f"# PAGETRAIL_SEED={seed}")
+rng = random.Random(seed)
+
+
+def texts(box, case, regex, code=0):
+    return [row["text"] for row in box.json("grep", case, regex, code=code)["rows"]]
+
+
+with Box() as box:
+    def put(name, data):
+        with open(box.path(name), "wb") as out:
+            out.write(data)
+
+    # records of words, some with CR LF, in more than one chunk; what Python finds line by line is what is found
+    lines = []
+    for i in range(60000):
+        words = " ".join(rng.choice(("alpha", "beta", "gamma-7", "x\ry", "0815", "", "NEEDLE")) for _ in range(rng.randrange(6)))
+        lines.append(f"{i} {words}" + rng.choice(("", "", " NEEDLE")))
+    data = "".join(line + rng.choice(("\n", "\r\n")) for line in lines)
+    put("a.log", data.encode())
+    box.run("ingest", "a.ptc", "a.log", code=(0, 1, 3))
+    for regex in (r"NEEDLE$", r"^1\d* NEEDLE", r"a.x", r"\A2222\b", r"7\Z", r"(?<=beta )alpha$", r"alpha(?!\s)", r"beta\s+0",
+                  r"NEEDLE\s*\d", r"[^N]*+$", r"(?i)needle needle", r"^$"):
+        want = [line for line in lines if re.search(regex.replace("[^N]*+", "[^N]*"), line)]
+        if regex == r"[^N]*+$":
+            want = [line for line in lines if re.search(r"[^N]*$", line)]
+        got = texts(box, "a.ptc", regex)
+        expect(got == want, f"{regex}: {len(want)} records, got {len(got)}, first difference "
+                            f"{next((p for p in zip(want, got) if p[0] != p[1]), None)}")
+
+    # one record above the limit: what lies across the border of two pieces is found
+    long = bytearray(b"z" * (20 << 20))
+    for at in ((16 << 20) - 3, (16 << 20) - 65536 - 2, 19 << 20):
+        long[at:at + 6] = b"NEEDLE"
+    put("b.log", bytes(long))
+    box.run("ingest", "b.ptc", "b.log", code=(0, 1, 3))
+    expect(len(texts(box, "b.ptc", "NEEDLE")) == 2, "a row for each piece with a match of its own")
+    expect(len(texts(box, "b.ptc", "NEEDLEN")) == 0, "no match that is not there")
+
+    # too many steps is no miss
+    put("c.log", b"hit 1\n" + b"a" * 40 + b" " + b"ab" * 30 + b"!\nhit 2\n")
+    box.run("ingest", "c.ptc", "c.log", code=(0, 1, 3))
+    p = box.run("grep", "c.ptc", r"(?:(a|b|ab)+)+c|hit", "--columns", "text", code=5)
+    expect(b"hit 1" in p.stdout and b"hit 2" in p.stdout, "what matches all the same")
+    one_line_error(p)
+    expect(b"too many steps" in p.stderr, f"it to be said, got {p.stderr}")
+
+    # the last line of a log whose writer was not done: no value is taken from what may go on
+    box.run("simulate", "r", "--scenario", "incident", "--seed", "3")
+    log = open(box.path("r/logs/prefill-0.log"), "rb").read()
+    cut = re.search(rb"exceeds the maximum allowed length \(\d\d", log).end()
+    put("prefill-0.log", log[:cut])
+    box.run("ingest", "d.ptc", "prefill-0.log", code=(0, 1, 3))
+    rows = box.json("sql", "d.ptc", "SELECT limit_tokens FROM leg_events WHERE what = 'rejected' AND limit_tokens < 1000")["rows"]
+    expect(not rows, f"no limit out of a part of one, got {rows}")
+    room = re.search(rb"bootstrap_room=\d{4}", log).end()
+    put("prefill-1.log", log[:room])
+    box.run("ingest", "e.ptc", "prefill-1.log", code=(0, 1, 3))
+    rows = box.json("sql", "e.ptc", "SELECT room FROM leg_events WHERE length(room) < 6")["rows"]
+    expect(not rows, f"no room out of a part of one, got {rows}")
