@@ -29,6 +29,13 @@ struct salvage_sink {
 /* Opens a damaged case for reading, also one whose first page is broken: then from a copy at `work`, with a first page of
  * ours, which the caller removes. ERR_DAMAGED: nothing in this file looks like a case. */
 int salvage_open(struct case_file **ret, const char *path, const char *work, struct err *err) MUST_CHECK;
+/* An empty case to be filled, beside the file `new`; it gets that name with salvage_publish(), which closes it in any case.
+ * Who fails removes NEW SALVAGING. What a killed run left there is replaced; nobody can open that as a case. */
+#define SALVAGING "-salvaging"
+int salvage_create(struct case_file **ret, const char *new, struct err *err) MUST_CHECK;
+int salvage_publish(struct case_file *c, const char *new, struct err *err) MUST_CHECK;
+/* Removes the file of a case, and what SQLite may have left beside it. */
+void salvage_remove(const char *path);
 /* Fills an empty case, in transactions of its own. */
 int case_salvage(struct case_file *from, struct case_file *to, int64_t now_ns, const struct salvage_sink *sink,
 		 struct err *err) MUST_CHECK;

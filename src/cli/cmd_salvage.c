@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_salvage.c - a new case out of what is still good of a damaged one
  *
- * The damaged file is only read. The new one is there whole or not at all: a run that fails takes it away again.
+ * The damaged file is only read. The new one is there whole or not at all: it is written under another name, which nobody
+ * takes for a case, and a run that fails takes it away again. No error names that file: who asked does not know it.
  */
 #include "cli.h"
 
@@ -12,6 +13,8 @@
 
 #include "pagetrail/ingest.h"
 #include "pagetrail/salvage.h"
+
+#define FIRST_PAGE "-first-page"
 
 struct changed { /* a source whose events are made again */
 	struct salvaged s;
@@ -151,26 +154,36 @@ static int salvage(struct case_file *from, struct case_file *to, struct run *run
 	return rc;
 }
 
-/* Both cases and the rows. 1: something was not as it was. */
-static int salvage_files(const char *old, const char *new, const char *work, const struct rows_options *rows,
-			 struct err *err)
+/* Full is full, but nothing is kept: the damaged case is still there. */
+static int failed(int rc, const char *new, struct err *err)
 {
-	CLEANUP(case_closep) struct case_file *from = NULL;
-	CLEANUP(case_closep) struct case_file *to = NULL;
+	char where[sizeof(err->where)];
+	snprintf(where, sizeof(where), "%s", new);
+	if (rc == ERR_FULL || rc == ERR_INTERRUPTED) {
+		snprintf(err->where, sizeof(err->where), "%s", where);
+		snprintf(err->hint, sizeof(err->hint), "%s",
+			 rc == ERR_FULL ? "nothing of the new case is kept: make room, or name a file elsewhere"
+					: "nothing of the new case is kept: run it again");
+	}
+	size_t n = strlen(where);
+	if (!err->where[0] || (!strncmp(err->where, where, n) && (text_is(text_of(err->where + n), SALVAGING) ||
+								  text_is(text_of(err->where + n), FIRST_PAGE))))
+		snprintf(err->where, sizeof(err->where), "%s", where);
+	return rc;
+}
+
+/* Into an empty case, which gets its name at the end. 1: something was not as it was. */
+static int fill(struct case_file *from, struct case_file **to, const char *old, const char *new,
+		const struct rows_options *rows, struct err *err)
+{
 	struct run run = {.err = err};
-	int rc = salvage_open(&from, old, work, err);
-	if (rc)
-		return rc;
-	rc = case_open(&to, new, CASE_CREATE, err);
-	if (rc)
-		return rc;
 	system_catch_stop();
 	case_stop_on(from, &system_stop);
-	case_stop_on(to, &system_stop);
+	case_stop_on(*to, &system_stop);
 	const struct ingest_options o = {
 	    .parsers = parsers, .n_parsers = n_parsers, .now_ns = system_now_ns(), .stop = &system_stop};
-	rc = rows_open(&run.rows, rows, new, TEXT("salvage"), columns, ARRAY_SIZE(columns),
-		       "source,path,status,bytes,lost,records,events,why", err);
+	int rc = rows_open(&run.rows, rows, new, TEXT("salvage"), columns, ARRAY_SIZE(columns),
+			   "source,path,status,bytes,lost,records,events,why", err);
 	if (rc)
 		return rc;
 	rows_as_of(run.rows, o.now_ns);
@@ -178,20 +191,38 @@ static int salvage_files(const char *old, const char *new, const char *work, con
 		run.damage = true;
 		rows_note(run.rows, "the first page of the case was broken");
 	}
-	rc = salvage(from, to, &run, &o, err);
+	rc = salvage(from, *to, &run, &o, err);
 	free(run.list);
-	struct case_file *done = to;
-	to = NULL;
-	int closed = case_close(done, rc ? NULL : err);
-	if (!rc)
-		rc = closed;
+	if (!rc) {
+		struct case_file *done = *to;
+		*to = NULL;
+		rc = salvage_publish(done, new, err);
+	}
 	if (rc) {
 		rows_drop(run.rows);
-		unlink(new);
 		return rc;
 	}
 	rc = rows_close(run.rows, NULL, err);
 	return rc ? rc : run.damage;
+}
+
+static int salvage_files(const char *old, const char *new, const char *half, const char *work,
+			 const struct rows_options *rows, struct err *err)
+{
+	struct case_file *from = NULL, *to = NULL;
+	int rc = salvage_create(&to, new, err);
+	if (rc)
+		return rc;
+	salvage_remove(work);
+	rc = salvage_open(&from, old, work, err);
+	if (!rc)
+		rc = fill(from, &to, old, new, rows, err);
+	case_closep(&from);
+	salvage_remove(work);
+	if (to || rc < 0)
+		salvage_remove(half); /* while it is still locked */
+	case_closep(&to);
+	return rc;
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -208,11 +239,15 @@ static int run(int argc, char **argv, struct err *err)
 		return err_hint(err, "name a file that is not there");
 	}
 	CLEANUP(buf_done) struct buf work = BUF_INIT(64 * KIB);
-	rc = buf_printf(&work, err, "%s-first-page", args.at[1]);
+	CLEANUP(buf_done) struct buf half = BUF_INIT(64 * KIB);
+	rc = buf_printf(&work, err, "%s" FIRST_PAGE, args.at[1]);
+	if (!rc)
+		rc = buf_printf(&half, err, "%s" SALVAGING, args.at[1]);
 	if (rc)
 		return rc;
-	rc = salvage_files(args.at[0], args.at[1], work.ptr, &rows, err);
-	unlink(work.ptr);
+	rc = salvage_files(args.at[0], args.at[1], half.ptr, work.ptr, &rows, err);
+	if (rc < 0)
+		rc = failed(rc, args.at[1], err);
 	return rc < 0 ? rc : rc ? EXIT_FOUND : EXIT_DONE;
 }
 

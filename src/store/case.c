@@ -124,6 +124,10 @@ static int check_header(struct case_file *c, struct err *err)
 		r = read_pragma(c, "PRAGMA user_version", &version, err);
 	if (r)
 		return r;
+	if (id == CASE_UNFINISHED_ID) {
+		not_a_case(c->path, "an unfinished salvage, which lacks a part of what it will hold", err);
+		return err_hint(err, "run 'pagetrail salvage' again: it replaces this file");
+	}
 	if (id != CASE_APPLICATION_ID)
 		return not_a_case(c->path, "it is the SQLite database of another program", err);
 	if (version > CASE_VERSION) {

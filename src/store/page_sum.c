@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page_sum.c - a check sum at the end of each page of the file, written and checked in a VFS around SQLite's own
  *
- * Only the main file has sums, and only whole pages are written to it; the write-ahead log has SQLite's. A page of zeros
- * has the sum zero, so what was never written is right, too. SQLite needs the registered structs to stay where they are:
+ * Only the main file has sums, and only whole pages are written to it; the write-ahead log has SQLite's. The number of
+ * the page is part of its sum: a page that lies in another's place is noticed. A page of zeros is right anywhere: SQLite
+ * does not write pages that it took and freed again. SQLite needs the registered structs to stay where they are:
  * they are the one static thing here, and nothing in them changes once they are registered.
  */
 #include "page_sum.h"
@@ -28,10 +29,11 @@ static void put_le32(unsigned char *p, uint32_t v)
 		p[i] = (unsigned char)(v >> 8 * i);
 }
 
-/* Two running sums, each of which takes in the other: the order of the words counts. */
-static void sum(const unsigned char *page, unsigned char ret[PAGE_SUM_BYTES])
+/* Two running sums, each of which takes in the other: the order of the words counts. Each step can be undone, so different
+ * numbers give the same bytes different sums. */
+static void sum(const unsigned char *page, uint32_t number, unsigned char ret[PAGE_SUM_BYTES])
 {
-	uint32_t a = 0, b = 0;
+	uint32_t a = number, b = 0;
 	for (size_t i = 0; i < CASE_PAGE_BYTES - PAGE_SUM_BYTES; i += 8) {
 		a += get_le32(page + i) + b;
 		b += get_le32(page + i + 4) + a;
@@ -40,16 +42,17 @@ static void sum(const unsigned char *page, unsigned char ret[PAGE_SUM_BYTES])
 	put_le32(ret + 4, b);
 }
 
-void page_sum_put(unsigned char page[CASE_PAGE_BYTES])
+void page_sum_put(unsigned char page[CASE_PAGE_BYTES], uint32_t number)
 {
-	sum(page, page + CASE_PAGE_BYTES - PAGE_SUM_BYTES);
+	sum(page, number, page + CASE_PAGE_BYTES - PAGE_SUM_BYTES);
 }
 
-int page_sum_holds(const unsigned char page[CASE_PAGE_BYTES])
+int page_sum_holds(const unsigned char page[CASE_PAGE_BYTES], uint32_t number)
 {
 	unsigned char want[PAGE_SUM_BYTES];
-	sum(page, want);
-	return !memcmp(want, page + CASE_PAGE_BYTES - PAGE_SUM_BYTES, PAGE_SUM_BYTES);
+	sum(page, number, want);
+	return !memcmp(want, page + CASE_PAGE_BYTES - PAGE_SUM_BYTES, PAGE_SUM_BYTES) ||
+	       (!page[0] && !memcmp(page, page + 1, CASE_PAGE_BYTES - 1));
 }
 
 /* --- a file --- */
@@ -83,6 +86,11 @@ static bool is_page(const struct summed_file *f, int n, sqlite3_int64 off)
 	return f->sums && n == CASE_PAGE_BYTES && off % CASE_PAGE_BYTES == 0;
 }
 
+static uint32_t number_at(sqlite3_int64 off)
+{
+	return (uint32_t)(off / CASE_PAGE_BYTES);
+}
+
 static int file_close(sqlite3_file *f)
 {
 	return BELOW(f)->pMethods ? PASS_ALONE(f, xClose) : SQLITE_OK;
@@ -94,7 +102,7 @@ static int file_read(sqlite3_file *f, void *to, int n, sqlite3_int64 off)
 	if (rc != SQLITE_OK)
 		return rc;
 	learn(of(f), to, n, off);
-	return is_page(of(f), n, off) && !page_sum_holds(to) ? SQLITE_CORRUPT : SQLITE_OK;
+	return is_page(of(f), n, off) && !page_sum_holds(to, number_at(off)) ? SQLITE_CORRUPT : SQLITE_OK;
 }
 
 static int file_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 off)
@@ -104,7 +112,7 @@ static int file_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 of
 	if (!is_page(of(f), n, off))
 		return PASS(f, xWrite, from, n, off);
 	memcpy(page, from, CASE_PAGE_BYTES);
-	page_sum_put(page);
+	page_sum_put(page, number_at(off));
 	return PASS(f, xWrite, page, n, off);
 }
 

@@ -14,7 +14,7 @@ enum { CASE_PAGE_BYTES = 8192, PAGE_SUM_BYTES = 8 };
 
 /* Name of the VFS that writes and checks sums, on top of the one named (NULL: SQLite's own); NULL: out of memory. */
 const char *page_sum_vfs(const char *below);
-/* Puts the sum at the end of the page. */
-void page_sum_put(unsigned char page[CASE_PAGE_BYTES]);
-/* Is the sum that of the page? */
-int page_sum_holds(const unsigned char page[CASE_PAGE_BYTES]);
+/* Puts the sum at the end of the page; number: from 0. */
+void page_sum_put(unsigned char page[CASE_PAGE_BYTES], uint32_t number);
+/* Is the sum that of the page in this place? */
+int page_sum_holds(const unsigned char page[CASE_PAGE_BYTES], uint32_t number);

@@ -23,6 +23,11 @@ static void put_be32(unsigned char *p, uint64_t v)
 		p[i] = (unsigned char)(v >> (24 - 8 * i));
 }
 
+static uint32_t get_be32(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
 /* Where the tables that are read begin, and how they are made. */
 static int schema_text(struct case_file *c, struct buf *out, struct err *err)
 {
@@ -56,7 +61,7 @@ static int new_case(const char *work, unsigned char page[PAGE_BYTES], struct buf
 	if (f)
 		fclose(f);
 	unlink(work);
-	return n == PAGE_BYTES ? 0 : err_set_errno(err, ERR_IO, "cannot read %s", work);
+	return n == PAGE_BYTES ? 0 : err_set_errno(err, ERR_IO, "cannot read the first page of a new case");
 }
 
 static int copy_rest(FILE *from, FILE *to, char *buf)
@@ -85,7 +90,7 @@ static int write_copy(FILE *from, const char *work, unsigned char page[PAGE_BYTE
 	if (to && fclose(to))
 		done = false;
 	errno = saved;
-	return done ? 0 : err_set_errno(err, ERR_IO, "cannot write the copy %s", work);
+	return done ? 0 : err_set_errno(err, ERR_IO, "cannot write a copy of the damaged case");
 }
 
 /* Is anything of a case in it? */
@@ -126,6 +131,19 @@ static int open_copy(struct case_file **ret, const char *path, const char *work,
 	return r;
 }
 
+/* A case of a newer version is not damaged, but nobody here knows what it says. */
+static bool is_newer(const char *path)
+{
+	static const char magic[] = "SQLite format 3"; /* and its zero */
+	unsigned char head[100];
+	FILE *f = fopen(path, "rb");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+	if (f)
+		fclose(f);
+	return n == sizeof(head) && !memcmp(head, magic, sizeof(magic)) && get_be32(head + 68) == CASE_APPLICATION_ID &&
+	       get_be32(head + 60) > CASE_VERSION && get_be32(head + 60) <= INT32_MAX;
+}
+
 int salvage_open(struct case_file **ret, const char *path, const char *work, struct err *err)
 {
 	CLEANUP(buf_done) struct buf is = BUF_INIT(MIB);
@@ -134,6 +152,11 @@ int salvage_open(struct case_file **ret, const char *path, const char *work, str
 	unsigned char page[PAGE_BYTES];
 	struct err first = {0};
 	int code = case_open(&c, path, CASE_INSPECT, &first), r = 0;
+	if (code == ERR_DAMAGED && is_newer(path)) {
+		if (err)
+			*err = first;
+		return code;
+	}
 	if (!code || code == ERR_DAMAGED)
 		r = new_case(work, page, &want, err);
 	if (r)

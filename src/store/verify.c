@@ -74,7 +74,8 @@ static int verify_pages(struct verify *v)
 	for (sqlite3_int64 at = 0; at < size; at += CASE_PAGE_BYTES) {
 		bool holds = false;
 		for (int i = 0; i < PAGE_TRIES && !holds; i++)
-			holds = f->pMethods->xRead(f, page, sizeof(page), at) == SQLITE_OK && page_sum_holds(page);
+			holds = f->pMethods->xRead(f, page, sizeof(page), at) == SQLITE_OK &&
+				page_sum_holds(page, (uint32_t)(at / CASE_PAGE_BYTES));
 		if (holds)
 			continue;
 		char where[64];

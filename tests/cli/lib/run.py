@@ -64,7 +64,7 @@ def restamp(path):
     with open(path, "r+b") as f:
         data = bytearray(f.read())
         for at in range(0, len(data), 8192):
-            a = b = 0
+            a, b = at // 8192, 0
             words = struct.unpack_from("<2046I", data, at)
             for x, y in zip(words[::2], words[1::2]):
                 a = (a + x + b) & 0xffffffff

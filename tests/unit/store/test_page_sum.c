@@ -39,19 +39,23 @@ static void every_bit(void **state)
 	static unsigned char page[CASE_PAGE_BYTES];
 	uint64_t x = 88172645463325252u;
 	(void)state;
-	assert_true(page_sum_holds(page));
+	assert_true(page_sum_holds(page, 7));
 	for (size_t i = 0; i < sizeof(page); i++) {
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		page[i] = (unsigned char)(x >> 24);
 	}
-	assert_false(page_sum_holds(page));
-	page_sum_put(page);
-	assert_true(page_sum_holds(page));
+	assert_false(page_sum_holds(page, 7));
+	page_sum_put(page, 7);
+	assert_true(page_sum_holds(page, 7));
 	for (size_t bit = 0; bit < 8 * sizeof(page); bit++) {
 		page[bit / 8] ^= (unsigned char)(1 << bit % 8);
-		assert_false(page_sum_holds(page));
+		assert_false(page_sum_holds(page, 7));
 		page[bit / 8] ^= (unsigned char)(1 << bit % 8);
 	}
+	/* a page that lies in the place of another */
+	for (uint32_t number = 0; number < 100000; number++)
+		assert_int_equal(page_sum_holds(page, number), number == 7);
+	assert_false(page_sum_holds(page, UINT32_MAX));
 	/* words that change places */
 	uint32_t a, b;
 	memcpy(&a, page + 800, 4);
@@ -59,7 +63,7 @@ static void every_bit(void **state)
 	assert_int_not_equal(a, b);
 	memcpy(page + 800, &b, 4);
 	memcpy(page + 808, &a, 4);
-	assert_false(page_sum_holds(page));
+	assert_false(page_sum_holds(page, 7));
 }
 
 static void new_case(void)
@@ -109,7 +113,7 @@ static void a_file(void **state)
 	assert_non_null(f);
 	long pages = 0, changed = -1;
 	while (fread(page, 1, sizeof(page), f) == sizeof(page)) {
-		assert_true(page_sum_holds(page));
+		assert_true(page_sum_holds(page, (uint32_t)pages));
 		if (changed < 0 && memmem(page, sizeof(page), "a value that", 12))
 			changed = pages;
 		pages++;
@@ -128,11 +132,36 @@ static void a_file(void **state)
 	assert_int_equal(n, 600);
 }
 
+/* One page over another, both with their sums. */
+static void a_page_in_the_wrong_place(void **state)
+{
+	unsigned char page[CASE_PAGE_BYTES];
+	long from = -1, to = -1;
+	int64_t n = 0;
+	(void)state;
+	new_case();
+	FILE *f = fopen(path, "r+b");
+	assert_non_null(f);
+	for (long at = 0; fread(page, 1, sizeof(page), f) == sizeof(page); at++)
+		if ((page[0] == 13 || page[0] == 10) && memmem(page, sizeof(page), "a value that", 12)) {
+			to = from;
+			from = at;
+		}
+	assert_true(to > 0 && from > 0);
+	fseek(f, from * CASE_PAGE_BYTES, SEEK_SET);
+	assert_int_equal(fread(page, 1, sizeof(page), f), sizeof(page));
+	fseek(f, to * CASE_PAGE_BYTES, SEEK_SET);
+	assert_int_equal(fwrite(page, 1, sizeof(page), f), sizeof(page));
+	fclose(f);
+	assert_int_equal(count(CASE_READ, &n), ERR_DAMAGED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_bit),
 	    cmocka_unit_test_setup_teardown(a_file, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_page_in_the_wrong_place, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
