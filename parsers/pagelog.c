@@ -15,7 +15,8 @@
 enum { RUNS_SMALL = 256, ID_TMP = 32 };
 
 struct state {
-	bool newer; /* the last `v` seen was above 1 */
+	bool newer;    /* the last `v` seen was above 1 */
+	bool numbered; /* a record had a `seq` */
 	struct flat flat;
 	struct page_run runs[RUNS_SMALL];
 };
@@ -231,11 +232,18 @@ static bool op_known(struct text op)
 	return false;
 }
 
-/* Does op, which is known, say something of each of its pages? Without them nobody knows what it did to which page: it
- * must not look like a record that did nothing. */
+/* Does op, which is known, say something of each of its pages? */
 static bool op_on_pages(struct text op)
 {
 	return !text_is(op, "boot") && !text_is(op, "reset");
+}
+
+/* Without its pages nobody knows what an operation did to which page: it must not look like one that did nothing. When
+ * it is refused its number is missing, which is a hole; in a log without numbers all is in doubt. Only a record
+ * without number among numbered ones would be missed by nobody: it stays, as a break in the sequence. */
+static bool pages_missing(const struct state *s, const struct fields *f, struct text op)
+{
+	return !json_given(f->pages) && op_on_pages(op) && (json_given(f->seq) || !s->numbered);
 }
 
 /* Is the record of version 1? A file says its version once. */
@@ -285,6 +293,7 @@ static const char *set_numbers(struct event *e, const struct fields *f)
 static int take(struct parse *p, const struct fields *f)
 {
 	char rid_tmp[ID_TMP], room_tmp[ID_TMP];
+	struct state *s = p->state;
 	struct text worker, op, pool, rid, room, peer;
 	struct runs runs = {0};
 	const char *reason;
@@ -292,7 +301,7 @@ static int take(struct parse *p, const struct fields *f)
 	struct stamp ts = STAMP_INIT;
 	int r;
 
-	if (!version_ok(p->state, f->v))
+	if (!version_ok(s, f->v))
 		return parse_refuse(p, "version");
 	if (!json_given(f->ts))
 		return parse_refuse(p, "no_ts");
@@ -304,7 +313,7 @@ static int take(struct parse *p, const struct fields *f)
 		return parse_refuse(p, "no_op");
 	if (!op_known(op))
 		return parse_refuse(p, "unknown_op");
-	if (!json_given(f->pages) && op_on_pages(op))
+	if (pages_missing(s, f, op))
 		return parse_refuse(p, "no_pages");
 	if (json_given(f->pages)) {
 		r = read_pages(p, f->pages, &runs);
@@ -325,6 +334,7 @@ static int take(struct parse *p, const struct fields *f)
 	reason = set_numbers(e, f);
 	if (reason)
 		return parse_refuse(p, reason);
+	s->numbered |= json_given(f->seq);
 	if (json_given(f->pages))
 		event_runs(e, runs.run, runs.n);
 	r = parse_emit(p);

@@ -246,6 +246,7 @@ static int plain_record(struct parse *p, struct text record)
 	}
 	flat_worked(&s->flat, true);
 	s->newer = false;
+	s->numbered |= given >> K_SEQ & 1;
 	row_text(e, PAGE_OP, q.op);
 	if (!(given >> K_POOL & 1))
 		row_text(e, PAGE_POOL, TEXT("kv"));
