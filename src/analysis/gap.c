@@ -3,6 +3,7 @@
  *
  * Every gap says what it takes away from the answers. Times are NULL where nobody knows them.
  */
+#include "pagetrail/salvage.h"
 #include "resolve.h"
 
 #include <stdio.h>
@@ -349,12 +350,15 @@ static int reject_refs(struct resolve *r, struct sql *s, uint32_t source, struct
 	return res;
 }
 
-/* Records of recognised sources that were not understood, one gap per source and reason. */
+/* Records of recognised sources that were not understood, one gap per source and reason. What a salvage lost is said by the
+ * gap of the source as a whole. */
 static int gap_rejects(struct resolve *r, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL, *refs = NULL;
-	int res = sql_prepare(
-	    &s, r->c, "SELECT reason, sum(records) FROM reject WHERE source = ? GROUP BY reason ORDER BY reason", err);
+	int res = sql_prepare(&s, r->c,
+			      "SELECT reason, sum(records) FROM reject WHERE source = ? AND reason <> '" EVIDENCE_LOST
+			      "' GROUP BY reason ORDER BY reason",
+			      err);
 	if (!res)
 		res = sql_prepare(
 		    &refs, r->c,
@@ -376,9 +380,12 @@ static int gap_rejects(struct resolve *r, struct err *err)
 					.missing = sql_get_int(s, 1)};
 			g.effect = arena_printf(
 			    &r->arena,
-			    torn ? "%lld records were torn (%.*s): what they said is lost, the rest of the source holds"
-				 : "%lld records were not understood (%.*s): they are kept and can be searched, but "
-				   "no answer rests on them",
+			    torn && text_is(src->status, "failed") ? "%lld records were torn (%.*s): what they said is "
+								     "lost"
+			    : torn ? "%lld records were torn (%.*s): what they said is lost, the rest of the source "
+				     "holds"
+				   : "%lld records were not understood (%.*s): they are kept and can be searched, but "
+				     "no answer rests on them",
 			    (long long)g.missing, TEXT_ARG(text_sub(reason, 0, 100)));
 			res = reject_refs(r, refs, i, reason, &g.refs, err);
 			if (!res)

@@ -269,23 +269,28 @@ static int save_chunks(struct walk *w, struct one *o, struct err *err)
 
 /* --- a source that is as it was --- */
 
-/* 1: seal and hashes of all event chunks hold. Only then is the row believed. */
+/* 1: seal and hashes of all event chunks hold. Only then is the row believed. A run that was stopped has not sealed what it
+ * was reading: there, the events must come from the evidence that is here. */
 static int seal_holds(struct walk *w, struct one *o, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct err e = {0};
 	char seal[SHA256_HEX];
 	int r = source_seal(w->v->from, o->source, seal, &e);
-	if (!r && (!o->sealed || strcmp(o->sealed->seal, seal)))
+	if (!r && !o->reading && (!o->sealed || strcmp(o->sealed->seal, seal)))
 		return 0;
 	if (!r)
 		r = sql_prepare(&s, w->v->from,
-				"SELECT sha256, data FROM main.event_chunk WHERE kind BETWEEN 0 AND 63 AND source = ?1",
+				"SELECT sha256, data, byte_min FROM main.event_chunk WHERE kind BETWEEN 0 AND 63 AND "
+				"source = ?1",
 				&e);
 	if (!r)
 		r = sql_int(s, 1, o->source, &e);
-	while (!r && (r = sql_step(s, &e)) > 0)
+	while (!r && (r = sql_step(s, &e)) > 0) {
 		r = store_check_sha256(sql_get_text(s, 1), sql_get_text(s, 0), &e);
+		if (!r && o->reading && (sql_get_int(s, 2) < 0 || (uint64_t)sql_get_int(s, 2) >= o->end))
+			return 0;
+	}
 	if (!r)
 		return 1;
 	if (salvage_goes_on(r))
@@ -446,7 +451,9 @@ static const char *what_was_wrong(const struct one *o)
 		return "its bytes are not those that the journal names";
 	if (!o->has_row)
 		return "its row is lost";
-	if (!o->sealed && !o->reading)
+	if (o->reading)
+		return "it was not read to its end, and its events are not as they were";
+	if (!o->sealed)
 		return "the journal's row about it is lost";
 	return "its row, rejects or events are not those of the seal";
 }
@@ -484,9 +491,25 @@ static int save_other(struct walk *w, struct one *o, struct err *err)
 	return r;
 }
 
+/* Of a source that was not read to its end nobody says how many bytes there are, but for its chunks: where a row and the
+ * index agree on one, its bytes were here. */
+static uint64_t bytes_claimed(const struct one *o)
+{
+	uint64_t end = 0;
+	for (size_t i = 0; i + 1 < o->n_places; i++) {
+		const struct place *p = &o->places[i];
+		if (p->len > 0 && p->len <= (int64_t)CHUNK_MAX_DECODED_BYTES && p->off < INT64_MAX / 2 &&
+		    p[1].off == p->off && p[1].row == p->row && (uint64_t)(p->off + p->len) > end)
+			end = (uint64_t)(p->off + p->len);
+	}
+	return end;
+}
+
 static int save_source(struct walk *w, struct one *o, struct err *err)
 {
 	int r = read_row(w, o, err);
+	if (o->reading)
+		o->bytes = bytes_claimed(o);
 	if (!r) {
 		o->parts = calloc(2 * o->n_places + 2, sizeof(*o->parts));
 		r = o->parts ? save_chunks(w, o, err) : err_nomem(err);
@@ -494,7 +517,7 @@ static int save_source(struct walk *w, struct one *o, struct err *err)
 	int whole = r ? r : o->lost ? 0 : seal_holds(w, o, err);
 	if (whole < 0)
 		return whole;
-	o->why = "";
+	o->why = o->reading ? "it was not read to its end: 'pagetrail ingest' goes on with it" : "";
 	r = whole ? copy_whole(w, o, err) : save_other(w, o, err);
 	sql_reset(w->read_row);
 	w->lost += o->lost;

@@ -147,6 +147,8 @@ with Box() as box:
         for total, parts in (("records", ("parsed", "context", "unparsed", "duplicate")),):
             expect(info[total] == sum(info[p] for p in parts), f"{total} to add up: {info}")
         gaps = [g for g in rows_of(box, "gaps", "new.ptc") if g["source"] in (pages, "in/pages.jsonl") or "pages.jsonl" in str(g["source"])]
+        expect(not [g for g in gaps if "rest of the source holds" in g["effect"] or "lost with a damaged" in g["effect"]],
+               f"no gap to say less than what is lost: {[g['effect'] for g in gaps]}")
         expect({"failed_source", "torn", "sequence"} <= {g["kind"] for g in gaps}, f"gaps to say it: {[g['kind'] for g in gaps]}")
         # the bytes around it are there, byte for byte; nothing is put together across the hole
         expect(box.run("show", "new.ptc", "--raw", f"S{pages}@0+{off}").stdout == raw[:off], "the bytes before it")
