@@ -8,6 +8,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "pagetrail/macros.h"
 
 enum {
@@ -28,12 +31,15 @@ struct err {
 	char what[512];
 	char where[256]; /* file, record, argument; may be empty */
 	char hint[256];  /* what to do; may be empty */
+	bool by_errno;   /* the hint only follows from errno: a better one takes its place */
 };
 
 /* Sets code and text (replacing what stood there) and returns code. Text: lower case, no full stop. */
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Like err_set, followed by ": <text of errno>". */
+/* Like err_set, followed by ": <text of errno>", with a hint that follows from errno where there is one. */
 int err_set_errno(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* "<text of errno>: <what to do>" in buf, which it returns. */
+const char *err_errno_text(int errnum, char *buf, size_t size);
 int err_nomem(struct err *err);
 /* Sets the place unless one is set already; returns err->code. */
 int err_where(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -16,6 +16,39 @@ static void begin(struct err *err, int code, const char *fmt, va_list ap)
 	err->code = code;
 	err->where[0] = '\0';
 	err->hint[0] = '\0';
+	err->by_errno = false;
+}
+
+/* What to do about it; NULL: the text says all that is known. */
+static const char *advice(int errnum)
+{
+	switch (errnum) {
+	case EACCES:
+	case EPERM: return "change its rights (chmod), or run as a user who has them";
+	case ENOENT: return "check the path, something in it is not there";
+	case ENOTDIR: return "check the path, a part of it is not a folder";
+	case EISDIR: return "name a file, not a folder";
+	case ELOOP: return "its links lead in a circle, name the file itself";
+	case ENAMETOOLONG: return "use a shorter path";
+	case EROFS: return "the place is read-only, use another";
+	case ENOSPC:
+	case EDQUOT: return "make room, then try again";
+	case EMFILE:
+	case ENFILE: return "raise the limit of open files (ulimit -n)";
+	case EIO:
+	case ESTALE: return "the disk or the network fails, try again with a copy";
+	default: return NULL;
+	}
+}
+
+/* the GNU strerror_r: thread-safe, result may be elsewhere */
+const char *err_errno_text(int errnum, char *buf, size_t size)
+{
+	char text[128];
+	const char *todo = advice(errnum);
+
+	snprintf(buf, size, "%s%s%s", strerror_r(errnum, text, sizeof(text)), todo ? ": " : "", todo ? todo : "");
+	return buf;
 }
 
 int err_set(struct err *err, int code, const char *fmt, ...)
@@ -43,8 +76,11 @@ int err_set_errno(struct err *err, int code, const char *fmt, ...)
 	begin(err, code, fmt, ap);
 	va_end(ap);
 	n = strlen(err->what);
-	/* the GNU strerror_r: thread-safe, result may be elsewhere */
 	snprintf(err->what + n, sizeof(err->what) - n, ": %s", strerror_r(saved, text, sizeof(text)));
+	if (advice(saved)) {
+		snprintf(err->hint, sizeof(err->hint), "%s", advice(saved));
+		err->by_errno = true;
+	}
 	errno = saved;
 	return code;
 }
@@ -74,7 +110,8 @@ int err_hint(struct err *err, const char *fmt, ...)
 
 	if (!err)
 		return 0;
-	if (err->hint[0] == '\0') {
+	if (err->hint[0] == '\0' || err->by_errno) {
+		err->by_errno = false;
 		va_start(ap, fmt);
 		vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
 		va_end(ap);

@@ -61,7 +61,8 @@ int file_open(struct file **ret, const char *path, struct err *err)
 	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		int code = err_set(err, ERR_INPUT, "%s", strerror(errno));
+		char why[256];
+		int code = err_set(err, ERR_INPUT, "%s", err_errno_text(errno, why, sizeof(why)));
 		if (fd > STDIN_FILENO)
 			close(fd);
 		return code;

@@ -373,6 +373,14 @@ static int on_file(void *ctx, const char *path, const char *why, struct err *err
 	return one_file(s, path, why, err);
 }
 
+/* A folder that could not be read before and can be now: its row goes, as that of a file does. */
+static int on_folder(void *ctx, const char *path, struct err *err)
+{
+	struct session *s = ctx;
+	int64_t none;
+	return s->o->plan ? 0 : custody_drop_unread(&s->custody, text_of(path), TEXT(""), &none, err);
+}
+
 /* --- the run --- */
 
 static int add_size(void *ctx, const char *path, const char *why, struct err *err)
@@ -446,7 +454,7 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 		rc = find_sizes(&s, paths, n_paths, err);
 	for (size_t i = 0; i < n_paths && rc == 0; i++) {
 		s.files = 0;
-		rc = walk(paths[i], on_file, &s, err);
+		rc = walk_folders(paths[i], on_file, on_folder, &s, err);
 		if (rc == 0 && !s.files)
 			warn(&s, paths[i], "no file to read in it");
 	}

@@ -17,6 +17,7 @@ enum { DEPTH_MAX = 64 }; /* folders in folders; the recursion holds one open lis
 
 struct walker {
 	int (*file)(void *ctx, const char *path, const char *why, struct err *err);
+	int (*folder)(void *ctx, const char *path, struct err *err); /* may be NULL */
 	void *ctx;
 };
 
@@ -83,6 +84,13 @@ static int names_read(const char *path, char ***ret, size_t *ret_n, struct err *
 
 static int visit(struct walker *w, const char *path, bool given, unsigned depth, struct err *err);
 
+/* What errno says, and what to do. */
+static int not_read(struct walker *w, const char *path, struct err *err)
+{
+	char why[256];
+	return w->file(w->ctx, path, err_errno_text(errno, why, sizeof(why)), err);
+}
+
 static int visit_folder(struct walker *w, const char *path, unsigned depth, struct err *err)
 {
 	if (depth >= DEPTH_MAX)
@@ -91,9 +99,13 @@ static int visit_folder(struct walker *w, const char *path, unsigned depth, stru
 	size_t n = 0;
 	int rc = names_read(path, &names, &n, err);
 	if (rc > 0)
-		return w->file(w->ctx, path, strerror(errno), err);
-	if (rc < 0)
+		return not_read(w, path, err);
+	if (rc == 0 && w->folder)
+		rc = w->folder(w->ctx, path, err);
+	if (rc < 0) {
+		names_free(names, n);
 		return rc;
+	}
 	size_t len = strlen(path);
 	while (len > 1 && path[len - 1] == '/')
 		len--;
@@ -115,7 +127,7 @@ static int visit(struct walker *w, const char *path, bool given, unsigned depth,
 {
 	struct stat st;
 	if ((given ? stat(path, &st) : lstat(path, &st)) != 0)
-		return w->file(w->ctx, path, strerror(errno), err);
+		return not_read(w, path, err);
 	if (S_ISDIR(st.st_mode))
 		return visit_folder(w, path, depth, err);
 	if (S_ISLNK(st.st_mode))
@@ -125,11 +137,17 @@ static int visit(struct walker *w, const char *path, bool given, unsigned depth,
 	return w->file(w->ctx, path, NULL, err);
 }
 
-int walk(const char *path, int (*file)(void *ctx, const char *path, const char *why, struct err *err), void *ctx,
-	 struct err *err)
+int walk_folders(const char *path, int (*file)(void *ctx, const char *path, const char *why, struct err *err),
+		 int (*folder)(void *ctx, const char *path, struct err *err), void *ctx, struct err *err)
 {
-	struct walker w = {file, ctx};
+	struct walker w = {file, folder, ctx};
 	if (!strcmp(path, "-"))
 		return file(ctx, path, NULL, err);
 	return visit(&w, path, true, 0, err);
+}
+
+int walk(const char *path, int (*file)(void *ctx, const char *path, const char *why, struct err *err), void *ctx,
+	 struct err *err)
+{
+	return walk_folders(path, file, NULL, ctx, err);
 }

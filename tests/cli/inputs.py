@@ -116,6 +116,17 @@ with Box() as box:
     expect([r["status"] for r in box.json("ingest", "case.ptc", "in")["rows"]] == ["known", "ingested"], "read at last")
     expect({r["status"] for r in box.json("info", "case.ptc")["sources"]} == {"ingested"}, "the failed row to be replaced")
 
+# a folder too
+with Box() as box:
+    box.write("in/good.jsonl", PAGES)
+    os.symlink("nowhere", box.path("in/sub"))
+    box.json("ingest", "case.ptc", "in", code=3)
+    os.unlink(box.path("in/sub"))
+    os.mkdir(box.path("in/sub"))
+    box.json("ingest", "case.ptc", "in")
+    expect([r["path"] for r in box.json("info", "case.ptc")["sources"]] == ["in/good.jsonl"], "the failed folder to be gone")
+    expect("failed_source" not in {g["kind"] for g in box.json("gaps", "case.ptc", code=(0, 1))["rows"]}, "no gap for it")
+
 # the case is no log of its own
 with Box() as box:
     box.write("pages.jsonl", PAGES)

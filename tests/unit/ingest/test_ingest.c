@@ -356,7 +356,7 @@ static void test_refusals(void **state)
 	ingest(c, &o, in_folder("absent"));
 	assert_int_equal(s.r[0].status, SOURCE_FAILED);
 	assert_int_equal(s.r[0].source, 1); /* what is missing has a row, one */
-	assert_string_equal(s.reason[0], "No such file or directory");
+	assert_string_equal(s.reason[0], "No such file or directory: check the path, something in it is not there");
 	o = options(&s, 0);
 	ingest(c, &o, in_folder("absent"));
 	assert_int_equal(s.r[0].source, 1);
