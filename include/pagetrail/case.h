@@ -25,6 +25,8 @@ int case_open(struct case_file **ret, const char *path, enum case_mode mode, str
 /* A case that a host program (the sqlite3 shell) has opened: registers the virtual tables on its connection, read-only in
  * effect. The object lives as long as the connection and must not be closed. */
 int case_adopt(struct case_file **ret, struct sqlite3 *db, struct err *err) MUST_CHECK;
+/* Name of the VFS that checks the pages that are read, for a host that opens a case itself; NULL: out of memory. */
+const char *case_vfs(void);
 int case_close(struct case_file *c, struct err *err); /* accepts NULL; reports a failed checkpoint */
 static inline void case_closep(struct case_file **c)
 {

@@ -255,13 +255,17 @@ const struct command command_salvage = {
     .name = "salvage",
     .synopsis = "DAMAGED NEW",
     .summary = "Makes a new case out of what is still good of a damaged one",
-    .help = "Reads what can be read, also where pages of the file are broken, and believes what its hashes prove.\n"
-	    "Sources that are as they were go over as they are. Of the others the good evidence goes over, and their\n"
-	    "events are made from it again. A source that lacks bytes gets the status 'failed' with a reason, and a\n"
-	    "gap: no answer takes it for one that said nothing. DAMAGED is only read. The new journal goes on where\n"
-	    "the chain of the old one holds, and names its head.\n"
-	    "Exit code 1 when something was not as it was, 0 when nothing was damaged.\n\n"
-	    "  --json --jsonl --csv --columns A,B --limit N\n\n"
-	    "  pagetrail salvage broken.ptc case.ptc && pagetrail verify case.ptc\n",
+    .help =
+	"Reads what can be read, also where pages of the file are broken, and believes what its hashes prove.\n"
+	"Sources that are as they were go over as they are. Of the others the good evidence goes over, and their\n"
+	"events are made from it again. A source that lacks bytes gets the status 'failed' with a reason, and a\n"
+	"gap: no answer takes it for one that said nothing. DAMAGED is only read. The new journal goes on where\n"
+	"the chain of the old one holds, and names its head.\n"
+	"A source in the middle of which an ingest was stopped is no damage: what was read of it goes over. NEW is\n"
+	"there whole or not at all: until the end it is NEW-salvaging, which is no case; a run that was killed\n"
+	"leaves it, and the next one replaces it.\n"
+	"Exit code 1 when something was not as it was, 0 when nothing was damaged.\n\n"
+	"  --json --jsonl --csv --columns A,B --limit N\n\n"
+	"  pagetrail salvage broken.ptc case.ptc && pagetrail verify case.ptc\n",
     .run = run,
 };

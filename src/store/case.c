@@ -346,6 +346,11 @@ int case_open(struct case_file **ret, const char *path, enum case_mode mode, str
 	return 0;
 }
 
+const char *case_vfs(void)
+{
+	return page_sum_vfs(NULL);
+}
+
 static void adopted_free(void *ctx)
 {
 	struct case_file *c = ctx;

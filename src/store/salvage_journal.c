@@ -236,3 +236,27 @@ int salvage_journal(struct salvage *v, struct sealed_list *ret, struct err *err)
 	}
 	return r ? r : note_break(v, &w, holes);
 }
+
+int salvage_seal(struct case_file *to, int64_t source, int64_t now_ns, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	char seal[SHA256_HEX];
+	int r = source_seal(to, source, seal, err);
+	if (!r)
+		r = sql_prepare(
+		    &s, to,
+		    "SELECT json_patch('{}', json_object('path', path, 'status', status, 'source', source, "
+		    "'bytes', bytes, 'records', records, 'sha256', sha256, 'content_sha256', content_sha256, "
+		    "'format', format, 'worker', worker, 'role', role, 'tz', tz, 'reason', reason, "
+		    "'seal', ?2)) FROM source WHERE source = ?1",
+		    err);
+	if (!r)
+		r = sql_int(s, 1, source, err);
+	if (!r)
+		r = sql_text(s, 2, text_of(seal), err);
+	if (!r)
+		r = sql_step(s, err);
+	if (r <= 0)
+		return r ? r : err_set(err, ERR_BUG, "source %" PRId64 " is not there", source);
+	return journal_append(to, now_ns, "ingest", sql_get_text(s, 0), NULL, err);
+}

@@ -142,3 +142,19 @@ int salvage_copy(struct sql *from, struct sql *to, bool blobs, struct err *err)
 	}
 	return r;
 }
+
+int evidence_lost(struct case_file *c, int64_t source, uint64_t from, uint64_t to, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = sql_prepare(&s, c,
+			    "SELECT 1 FROM main.reject WHERE source = ?1 AND byte_off = ?2 AND byte_len = ?3 "
+			    "AND reason = '" EVIDENCE_LOST "'",
+			    err);
+	if (!r)
+		r = sql_int(s, 1, source, err);
+	if (!r)
+		r = sql_int(s, 2, (int64_t)from, err);
+	if (!r)
+		r = sql_int(s, 3, (int64_t)(to - from), err);
+	return r ? r : sql_step(s, err);
+}

@@ -39,3 +39,29 @@ with Box() as box:
         other.execute("CREATE TABLE t(x)")
     p = shell(box.path("other.db"), "SELECT 1")
     expect("pagetrail: " in p.stderr and "Segmentation" not in p.stderr, f"what is no case to be refused: {p.stdout!r} {p.stderr!r}")
+
+    # pages that are checked: the VFS is there after .load, also when the connection that loaded it is gone
+    def checked(case, *statements):
+        return subprocess.run(["sqlite3"], cwd=box.dir, capture_output=True, text=True, input="\n".join([
+            f".load {os.path.abspath(extension)[:-3]}", f'.open "file:{case}?vfs=pagetrail&mode=ro"',
+            f".load {os.path.abspath(extension)[:-3]}", *(s + ";" for s in statements), ""]))
+
+    for query in QUERIES:
+        plain, p = shell(box.path("case.ptc"), query), checked("case.ptc", query)
+        expect(p.returncode == 0 and not p.stderr and p.stdout == plain.stdout and p.stdout, f"{query}: {p.stdout!r} {p.stderr!r}")
+    p = checked("case.ptc", "SELECT 1", "DELETE FROM source")
+    expect("readonly" in p.stderr, f"nothing to be written: {p.stderr!r}")
+    whole = open(box.path("case.ptc"), "rb").read()
+    with sqlite3.connect(box.path("case.ptc")) as c:
+        path = c.execute("SELECT path FROM source WHERE source = 1").fetchone()[0]
+        root = c.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'request'").fetchone()[0]
+    at = whole.index(path.encode())
+    box.write("changed.ptc", whole[:at] + b"X" + whole[at + 1:])
+    ask = "SELECT path FROM source WHERE source = 1"
+    if "X" + path[1:] in shell(box.path("changed.ptc"), ask).stdout:  # not checked, as the documentation says
+        p = checked("changed.ptc", ask)
+        expect("X" + path[1:] not in p.stdout and "malformed" in p.stderr, f"the page to be refused: {p.stdout!r} {p.stderr!r}")
+    # one page in the place of another
+    box.write("moved.ptc", whole[:(root - 1) * 8192] + whole[8192:16384] + whole[root * 8192:])
+    p = checked("moved.ptc", "SELECT count(*) FROM request NOT INDEXED")
+    expect("malformed" in p.stderr, f"the page to be refused: {p.stdout!r} {p.stderr!r}")
