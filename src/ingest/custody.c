@@ -35,35 +35,13 @@ struct known *custody_find(const struct custody *k, int64_t source)
 	return NULL;
 }
 
-int custody_head(struct text content, uint64_t *ret, struct err *err)
+struct traits custody_traits(const struct source_result *r)
 {
-	unsigned char sha[SHA256_BYTES];
-	*ret = 0;
-	if (content.len < HEAD_BYTES)
-		return 0;
-	int rc = sha256_once(content.ptr, HEAD_BYTES, sha, err);
-	for (int i = 0; rc == 0 && i < 8; i++)
-		*ret = *ret << 8 | sha[i];
-	return rc;
-}
-
-/* Out of the JSON that pipeline.c writes. */
-static uint64_t basis_head(struct text basis)
-{
-	static const char name[] = "\"head\":\"";
-	uint64_t head = 0;
-	size_t at = text_find(basis, name, 0);
-	struct text hex = at == SIZE_MAX ? TEXT("") : text_sub(basis, at + sizeof(name) - 1, 16);
-	for (size_t i = 0; i < hex.len; i++) {
-		char c = hex.ptr[i];
-		unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-				 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-							: 16;
-		if (digit > 15)
-			return 0;
-		head = head << 4 | digit;
-	}
-	return head;
+	struct traits t = {.bytes = r->account.bytes, .worker = text_hash(r->worker)};
+	t.kind = text_hash(r->format) ^ (text_hash(r->tz) << 1);
+	t.named = r->worker.len && !text_is(r->worker_basis, "path");
+	t.first_ns = r->first_ns;
+	return t;
 }
 
 int custody_open(struct custody *k, struct case_file *c, struct err *err)
@@ -72,7 +50,8 @@ int custody_open(struct custody *k, struct case_file *c, struct err *err)
 	*k = (struct custody){.c = c, .next = 1};
 	int rc = sql_prepare(
 	    &s, c,
-	    "SELECT source, sha256, content_sha256, stored_bytes, status, format_basis, path, records, duplicate"
+	    "SELECT source, sha256, content_sha256, stored_bytes, status, format_basis, path, records, duplicate,"
+	    " bytes, worker, worker_basis, format, tz, first_ns"
 	    " FROM source ORDER BY source",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
@@ -84,8 +63,15 @@ int custody_open(struct custody *k, struct case_file *c, struct err *err)
 		e->has_content = sha256_unhex(sql_get_text(s, 2), e->content);
 		e->stored_bytes = (uint64_t)sql_get_int(s, 3);
 		e->reading = text_is(sql_get_text(s, 4), "reading");
-		e->head = basis_head(sql_get_text(s, 5));
+		head_get(&e->head, sql_get_text(s, 5));
 		e->path_hash = text_hash(sql_get_text(s, 6));
+		struct source_result r = {.account.bytes = (uint64_t)sql_get_int(s, 9)};
+		r.worker = sql_get_text(s, 10);
+		r.worker_basis = sql_get_text(s, 11);
+		r.format = sql_get_text(s, 12);
+		r.tz = sql_get_text(s, 13);
+		r.first_ns = sql_get_time(s, 14);
+		e->traits = custody_traits(&r);
 		e->repeats = sql_get_int(s, 7) > 0 && sql_get_int(s, 7) == sql_get_int(s, 8);
 		e->failed = text_is(sql_get_text(s, 4), "failed");
 		k->n_reading += e->reading;
@@ -182,7 +168,8 @@ static int bind_int(struct sql *s, const char *name, uint64_t v, struct err *err
 	return sql_int(s, sql_param(s, name), (int64_t)v, err);
 }
 
-int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, uint64_t head, struct err *err)
+int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, const struct head *head,
+		  struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct known *e = add_known(k, err);
@@ -190,7 +177,9 @@ int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint
 		return ERR_NOMEM;
 	e->source = r->source = k->next++;
 	e->stored_bytes = size_hint;
-	e->head = head;
+	if (head)
+		e->head = *head;
+	e->traits = custody_traits(r);
 	e->path_hash = text_hash(r->path);
 	e->pending = true;
 	int rc = sql_prepare(
@@ -249,6 +238,7 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 	if (e) {
 		e->pending = false;
 		e->failed = r->status == SOURCE_FAILED;
+		e->traits = custody_traits(r);
 		e->stored_bytes = r->stored_bytes;
 		e->has_sha = sha256 != NULL;
 		e->has_content = content != NULL;
@@ -416,6 +406,8 @@ int custody_adopt(struct custody *k, int64_t source, const struct source_result 
 		e->path_hash = text_hash(r->path);
 		e->stored_bytes = r->stored_bytes;
 		e->has_sha = sha256_unhex(text_of(r->sha256), e->sha256);
+		e->traits.worker = text_hash(r->worker);
+		e->traits.named = r->worker.len && !text_is(r->worker_basis, "path");
 	}
 	return rc < 0 ? rc : sql_run(s, err);
 }

@@ -5,13 +5,22 @@
  */
 #pragma once
 
+#include "head.h"
 #include "pagetrail/ingest.h"
+
+/* What two sources are compared by before anything is read of them. */
+struct traits {
+	uint64_t bytes, worker, kind; /* hashes of the worker, and of format and zone */
+	int64_t first_ns;             /* TIME_UNKNOWN: no record says when it was */
+	bool named;                   /* the worker is not a guess from the path */
+};
 
 struct known { /* one source that is in the case, or on its way into it */
 	int64_t source;
 	uint64_t stored_bytes;
-	uint64_t head;      /* custody_head(); 0: not known */
+	struct head head;
 	uint64_t path_hash; /* text_hash() */
+	struct traits traits;
 	unsigned char sha256[SHA256_BYTES], content[SHA256_BYTES];
 	bool has_sha, has_content;
 	bool pending; /* read in this run, its last chunk is not written yet */
@@ -44,15 +53,12 @@ const struct known *custody_of_content(const struct custody *k, const unsigned c
 /* A finished source without a single byte under this path: nothing tells it from an empty one read now; 0: none. */
 int custody_empty(struct custody *k, struct text path, int64_t except, int64_t *ret, struct err *err) MUST_CHECK;
 
-/* What the first bytes are, so that sources that begin alike are found: 0 when there are fewer than HEAD_BYTES. It stands
- * in format_basis. */
-enum { HEAD_BYTES = 128 };
-int custody_head(struct text content, uint64_t *ret, struct err *err) MUST_CHECK;
+struct traits custody_traits(const struct source_result *r);
 /* NULL: not there. Valid until a source is begun or dropped. */
 struct known *custody_find(const struct custody *k, int64_t source);
 
 /* New row, status 'reading'; r: path, container, format, format_basis, worker …, tz. Sets r->source. */
-int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, uint64_t head,
+int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint, const struct head *head,
 		  struct err *err) MUST_CHECK;
 /* How much of it is there, for those who open the case when the run has died. */
 int custody_reached(struct custody *k, int64_t source, uint64_t bytes, struct err *err) MUST_CHECK;

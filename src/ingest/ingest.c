@@ -262,7 +262,7 @@ static int add_broken(struct session *s, struct stored *st, const char *path, co
 		return rc;
 	rc = custody_drop_unread(&s->custody, r->path, r->reason, &r->source, err);
 	m->standing = r->source != 0;
-	return rc < 0 || m->standing ? rc : custody_begin(&s->custody, r, 0, 0, err);
+	return rc < 0 || m->standing ? rc : custody_begin(&s->custody, r, 0, NULL, err);
 }
 
 static int read_members(struct session *s, struct source *src, struct stored *st, struct err *err)

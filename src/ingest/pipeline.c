@@ -255,13 +255,13 @@ static void pipeline_done(struct pipeline *p)
 
 /* --- the format --- */
 
-/* by: whose events these are; head: custody_head(). */
-static int add_basis(struct buf *b, const struct detection *d, const struct parser *forced, uint64_t head,
+/* by: whose events these are; head: head.h. */
+static int add_basis(struct buf *b, const struct detection *d, const struct parser *forced, const struct head *head,
 		     struct err *err)
 {
 	int rc = buf_add_text(b, TEXT("{\"by\":\"" PAGETRAIL_VERSION "\""), err);
-	if (rc == 0 && head)
-		rc = buf_printf(b, err, ",\"head\":\"%016llx\"", (unsigned long long)head);
+	if (rc == 0)
+		rc = head_put(head, b, err);
 	if (rc == 0 && forced)
 		return buf_add_text(b, TEXT(",\"reason\":\"asked for\"}"), err);
 	if (rc == 0)
@@ -324,7 +324,7 @@ static int choose_format(struct session *s, const struct naming *n, const struct
 	if (rc == 0 && m->as_it_is)
 		rc = buf_add_text(&basis, TEXT(BASIS_AS_IT_IS), err);
 	else if (rc == 0)
-		rc = add_basis(&basis, &d, forced, ask->head, err);
+		rc = add_basis(&basis, &d, forced, &ask->head, err);
 	if (rc == 0) {
 		r->format_basis = arena_text(a, buf_text(&basis));
 		r->format = d.parser ? text_of(d.parser->name) : TEXT("");
@@ -404,11 +404,13 @@ static int begin_source(struct pipeline *p, const struct parser *parser, bool as
 	struct session *s = p->s;
 	if (s->o->plan)
 		return 0;
-	int rc = custody_begin(&s->custody, &p->sm->r, size_hint, p->ask.head, err);
+	int rc = custody_begin(&s->custody, &p->sm->r, size_hint, &p->ask.head, err);
 	p->source = p->ask.row = p->replay.row = p->sm->r.source;
 	/* documents are read in one piece */
 	bool document = parser && parser->shape == SHAPE_DOCUMENT;
-	return rc < 0 || as_it_is || document || !p->ask.first ? rc : replay_begin(&p->replay, s, &p->ask, err);
+	if (as_it_is || document)
+		p->ask.first = NULL;
+	return rc < 0 ? rc : replay_begin(&p->replay, s, &p->ask, err);
 }
 
 /* What is known once the last byte was read. */
@@ -459,7 +461,7 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 		rc = blocks_next(blocks, &first, err);
 	p.ask = (struct replay_ask){.r = &sm->r, .source = src, .first = first};
 	if (rc == 1)
-		rc = custody_head((struct text){first->data, first->len}, &p.ask.head, err);
+		rc = head_of(&p.ask.head, (struct text){first->data, first->len}, err);
 	if (rc >= 0)
 		rc = choose_format(s, &n, src, m, &p.ask, &st->arena, &sm->r, &parser, err);
 	if (rc == 0)

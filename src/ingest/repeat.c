@@ -15,8 +15,8 @@
 #include "pagetrail/evidence.h"
 #include "replay.h"
 
-enum { OTHER_NAME_MIN_BYTES = 4096 };
-#define REPEATS "repeats source "
+#define REPEATS         "repeats source "
+#define BEGIN_WITHIN_NS (60 * NS_PER_S)
 
 /* --- is it a beginning? --- */
 
@@ -74,22 +74,24 @@ static int is_beginning(struct session *s, int64_t part, uint64_t bytes, int64_t
 	return off + len != bytes ? 0 : holds(s, whole, off, len, sql_get_text(q, 2), err);
 }
 
-static bool explicit_worker(const struct source_result *r)
+/* Can two files of different paths be the same story at all? */
+static bool may_relate(const struct traits *part, const struct traits *whole)
 {
-	return r->worker.len && !text_is(r->worker_basis, "path");
+	if (part->kind != whole->kind || part->first_ns == TIME_UNKNOWN || part->bytes < HEAD_BYTES)
+		return false;
+	/* what comes behind may be earlier, but not by much: thousands of logs begin with the same banner */
+	if (whole->first_ns > part->first_ns || part->first_ns - whole->first_ns > BEGIN_WITHIN_NS)
+		return false;
+	if (part->worker == whole->worker)
+		return true;
+	return !(part->named && whole->named) && part->bytes >= OTHER_NAME_MIN_BYTES;
 }
 
-/* Can two files of different paths be the same story at all? */
 static bool related(struct session *s, const struct source_result *part, const struct source_result *whole)
 {
 	const struct parser *p = parser_find(s->o->parsers, s->o->n_parsers, part->format);
-	if (!part->format.len || !text_eq(part->format, whole->format) || !text_eq(part->tz, whole->tz))
-		return false;
-	if (!p || p->shape != SHAPE_LINES || part->first_ns == TIME_UNKNOWN || part->account.bytes < HEAD_BYTES)
-		return false;
-	if (text_eq(part->worker, whole->worker))
-		return true;
-	return !(explicit_worker(part) && explicit_worker(whole)) && part->account.bytes >= OTHER_NAME_MIN_BYTES;
+	struct traits a = custody_traits(part), b = custody_traits(whole);
+	return p && p->shape == SHAPE_LINES && may_relate(&a, &b);
 }
 
 /* --- the two kinds of it --- */
@@ -159,8 +161,28 @@ struct look {
 	const struct stored *st;
 	struct repeat *ret;
 	uint64_t longest;
+	uint64_t prefix; /* so many bytes of r have this hash: many sources have the same length */
+	unsigned char sha256[SHA256_BYTES];
 	struct arena arena; /* for the row at hand */
 };
+
+/* One look into one chunk: 1 the source e, which is short, is no beginning of r. */
+static int is_other(struct look *l, const struct known *e, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	uint64_t len = e->traits.bytes;
+	if (!e->has_content || e->failed || !len || len >= l->r->account.bytes || len >= EVIDENCE_CHUNK_BYTES)
+		return 0;
+	if (l->prefix != len) {
+		int rc = evidence_read(l->s->c, l->r->source, 0, len, &b, err);
+		if (rc == 0)
+			rc = sha256_once(b.ptr, b.len, l->sha256, err);
+		if (rc < 0)
+			return rc;
+		l->prefix = len;
+	}
+	return memcmp(l->sha256, e->content, SHA256_BYTES) != 0;
+}
 
 /* Of two with the same bytes, the one that was not read to its end is the part. */
 static bool is_less(const struct look *l, const struct source_result *a, const struct source_result *b)
@@ -222,15 +244,29 @@ static int each(struct look *l, int (*f)(struct look *l, const struct source_res
 {
 	struct custody *k = &l->s->custody;
 	const struct known *self = custody_find(k, l->r->source);
-	uint64_t head = self ? self->head : 0, path_hash = text_hash(l->r->path);
+	struct head head = self ? self->head : (struct head){0};
+	struct traits t = custody_traits(l->r);
+	uint64_t path_hash = text_hash(l->r->path);
 	int rc = 0;
 	for (size_t i = k->n; rc >= 0 && i-- > 0;) {
 		if (i >= k->n)
 			continue;
 		const struct known *e = &k->known[i];
-		if (e->pending || e->reading || e->source == l->r->source ||
-		    !((head && e->head == head) || e->path_hash == path_hash))
+		bool less = e->traits.bytes < t.bytes;
+		if (shorter_only && e->traits.bytes > t.bytes)
 			continue;
+		if (e->traits.bytes == t.bytes && !e->failed && l->r->status != SOURCE_FAILED)
+			continue;
+		if (e->pending || e->reading || e->source == l->r->source)
+			continue;
+		if (e->path_hash != path_hash &&
+		    !(head_alike(&head, &e->head) && may_relate(less ? &e->traits : &t, less ? &t : &e->traits)))
+			continue;
+		rc = is_other(l, e, err);
+		if (rc != 0) {
+			rc = rc < 0 ? rc : 0;
+			continue;
+		}
 		struct source_result row;
 		arena_reset(&l->arena);
 		rc = custody_row(k, e->source, &row, &l->arena, err);
@@ -368,9 +404,17 @@ int repeat_give_up(struct session *s, struct err *err)
 		int64_t source = k->known[i].source;
 		struct source_result row;
 		struct arena a;
+		uint64_t bytes;
 		if (!k->known[i].stale || !k->known[i].reading)
 			continue;
-		rc = restore(s, source, err);
+		rc = total_bytes(s, source, &bytes, err);
+		if (rc == 0 && !bytes) {
+			rc = custody_drop(k, source, NULL, err);
+			i--;
+			continue;
+		}
+		if (rc == 0)
+			rc = restore(s, source, err);
 		if (rc == 0)
 			rc = custody_give_up(k, source,
 					     "a run was stopped while it read this, and the file holds other "

@@ -73,6 +73,11 @@ bool replay_gone(const struct source_result *was, bool unfinished, const char *n
 
 /* --- the base --- */
 
+struct prefix { /* of the first block: many sources have the same length */
+	size_t len;
+	unsigned char sha256[SHA256_BYTES];
+};
+
 struct candidate {
 	int64_t source;
 	bool same_path, unfinished;
@@ -132,8 +137,6 @@ static int consider(struct session *s, const struct replay_ask *a, int64_t sourc
 		return rc;
 	if (rc == 2 && c.unfinished && c.same_path)
 		return custody_drop(&s->custody, source, NULL, err); /* nothing is in it */
-	if (c.unfinished && c.same_path)
-		custody_find(&s->custody, source)->stale = rc != 1 || !alike;
 	if (rc != 1 || !alike)
 		return 0;
 	int score = c.same_path * 2 + c.unfinished, had = best->same_path * 2 + best->unfinished;
@@ -142,24 +145,53 @@ static int consider(struct session *s, const struct replay_ask *a, int64_t sourc
 	return 0;
 }
 
-static bool may_be_base(const struct known *e, const struct replay_ask *a, uint64_t path_hash)
+/* A short source of another name is not worth a look: it would be stored again in no time. */
+static bool may_be_base(const struct known *e, const struct replay_ask *a, uint64_t path_hash, const struct traits *t)
 {
-	return e->source != a->row && !e->repeats && ((a->head && e->head == a->head) || e->path_hash == path_hash);
+	if (e->source == a->row || e->repeats)
+		return false;
+	if (e->path_hash == path_hash)
+		return true;
+	return head_alike(&e->head, &a->head) && e->traits.kind == t->kind &&
+	       (e->pending || e->reading || e->traits.bytes >= OTHER_NAME_MIN_BYTES || e->traits.worker == t->worker);
+}
+
+/* Without a look at the case: 1 it cannot be a base, because a source of one chunk has the hash of that. */
+static int is_other(const struct known *e, const struct block *b, struct prefix *p, struct err *err)
+{
+	size_t len = (size_t)e->traits.bytes;
+	if (e->pending || e->reading || e->failed || !e->has_content || !len || len >= BLOCK_BYTES)
+		return 0;
+	if (len > b->len || (len == b->len && b->len < BLOCK_BYTES))
+		return 1; /* not longer than it, or the same */
+	int rc = p->len == len ? 0 : sha256_once(b->data, len, p->sha256, err);
+	p->len = len;
+	return rc < 0 ? rc : memcmp(p->sha256, e->content, SHA256_BYTES) != 0;
 }
 
 static int find_base(struct session *s, const struct replay_ask *a, struct candidate *best, struct err *err)
 {
 	struct custody *k = &s->custody;
 	uint64_t path_hash = text_hash(a->r->path);
+	struct traits t = custody_traits(a->r);
+	struct prefix prefix = {0};
 	bool any = false;
-	for (size_t i = 0; i < k->n; i++)
-		any = any || may_be_base(&k->known[i], a, path_hash);
+	int rc = 0;
+	for (size_t i = 0; i < k->n && !any && rc >= 0; i++)
+		if (may_be_base(&k->known[i], a, path_hash, &t)) {
+			rc = is_other(&k->known[i], a->first, &prefix, err);
+			any = rc == 0;
+		}
 	/* what they are must be settled */
-	int rc = any ? pool_drain(s->pool, err) : 0;
-	for (size_t i = k->n; any && rc == 0 && i-- > 0;)
-		if (i < k->n && !k->known[i].pending && may_be_base(&k->known[i], a, path_hash))
+	rc = rc < 0 ? rc : any ? pool_drain(s->pool, err) : 0;
+	for (size_t i = k->n; any && rc >= 0 && i-- > 0;) {
+		if (i >= k->n || k->known[i].pending || !may_be_base(&k->known[i], a, path_hash, &t))
+			continue;
+		rc = is_other(&k->known[i], a->first, &prefix, err);
+		if (rc == 0)
 			rc = consider(s, a, k->known[i].source, best, err);
-	return rc;
+	}
+	return rc < 0 ? rc : 0;
 }
 
 /* --- its chunks --- */
@@ -219,8 +251,13 @@ static int load_batches(struct replay *r, struct err *err)
 int replay_begin(struct replay *r, struct session *s, const struct replay_ask *a, struct err *err)
 {
 	struct candidate best = {0};
+	struct custody *k = &s->custody;
+	uint64_t path_hash = text_hash(a->r->path);
 	*r = (struct replay){.s = s, .row = a->row};
-	int rc = find_base(s, a, &best, err);
+	/* parts of this file that are not gone when the run is over hold other bytes than it */
+	for (size_t i = 0; i < k->n && k->n_reading; i++)
+		k->known[i].stale |= k->known[i].reading && k->known[i].path_hash == path_hash;
+	int rc = a->first ? find_base(s, a, &best, err) : 0;
 	if (rc < 0 || !best.source)
 		return rc;
 	r->base = best.source;
@@ -371,7 +408,7 @@ int replay_leave(struct replay *r, const struct replay_ask *a, bool over, bool f
 	bool whole = r->whole || r->at_block == r->n_blocks;
 	int rc = custody_row(&r->s->custody, r->base, &was, &arena, err);
 	if (rc == 0) {
-		struct known *e = custody_find(&r->s->custody, r->base);
+		const struct known *e = custody_find(&r->s->custody, r->base);
 		bool lacking = r->resumes || (e && e->failed); /* it was not read to its end */
 		bool go =
 		    whole && (!over || lacking) && (!failed || lacking) &&
@@ -381,8 +418,6 @@ int replay_leave(struct replay *r, const struct replay_ask *a, bool over, bool f
 		ret->bytes = was.account.bytes;
 		memcpy(ret->sha256, was.sha256, sizeof(ret->sha256));
 		memcpy(ret->content_sha256, was.content_sha256, sizeof(ret->content_sha256));
-		if (e && !go && r->resumes && text_eq(was.path, a->r->path))
-			e->stale = true;
 		rc = go ? go_on(r, &was, a->r->path, off, chunk, err) : copy(r, off, chunk, err);
 	}
 	r->base = 0;

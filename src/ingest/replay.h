@@ -29,8 +29,8 @@ struct replay_ask {
 	int64_t row;
 	const struct source_result *r; /* path, format, tz */
 	const struct source *source;
-	const struct block *first;
-	uint64_t head; /* custody_head() of it */
+	const struct block *first; /* NULL: nothing is compared, the source is read in one piece or empty */
+	struct head head;          /* of it */
 };
 
 /* What the case holds that begins like this; r->base 0: nothing. */

@@ -43,6 +43,9 @@ struct replay_end {
 	char sha256[SHA256_HEX], content_sha256[SHA256_HEX];
 };
 
+/* Files whose names say that they are of different workers are the same story only from so many bytes on. */
+enum { OTHER_NAME_MIN_BYTES = 4096 };
+
 /* One stored file on its way into the case; ends when all its members are written. */
 struct stored_member {
 	struct source_result r;
