@@ -72,8 +72,11 @@ int salvage_create(struct case_file **ret, const char *new, struct err *err)
 	int r = name(at, new, SALVAGING, err);
 	if (!r)
 		r = remove_left_over(at, err);
-	if (!r)
-		r = case_open(ret, at, CASE_CREATE, err);
+	if (r)
+		return r;
+	r = case_open(ret, at, CASE_CREATE, err);
+	if (r && r != ERR_STORE) /* that is: another one has it */
+		salvage_remove(at);
 	if (r)
 		return r;
 	r = sql_exec(*ret, "PRAGMA application_id=0x50547277", err);
