@@ -261,10 +261,11 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 	rc = rows_close(r, &count, err);
 	if (!rc && !count && !a->rows.json && !a->rows.jsonl && !a->rows.csv) {
 		/* what an empty answer means holds for the whole question only */
+		CLEANUP(buf_done) struct buf said = BUF_INIT(4 * KIB);
 		if (a->params.n)
 			puts("no rows match what was asked for");
-		else if (info->empty.len)
-			printf("no rows: %.*s\n", TEXT_ARG(info->empty));
+		else if (info->empty.len && !buf_printf(&said, NULL, "no rows: %.*s", TEXT_ARG(info->empty)))
+			rows_sentences(buf_text(&said));
 	}
 	if (ret_count)
 		*ret_count = count;

@@ -53,6 +53,9 @@ struct rows_options {
 
 enum cell_type { CELL_TEXT, CELL_INT, CELL_REAL, CELL_JSON, CELL_TIME, CELL_BOOL };
 enum { ROWS_COLUMNS_MAX = 128 };
+
+/* Prints lines that wrap at words, as wide as the terminal is. */
+void rows_sentences(struct text notes);
 struct rows_column {
 	struct text name;
 	enum cell_type type;

@@ -18,7 +18,7 @@ struct run {
 	struct progress_state state;
 	struct err *err;
 	unsigned jobs;
-	int64_t sources, not_read, records, unparsed, bytes;
+	int64_t sources, known, not_read, records, unparsed, bytes; /* records and bytes: not of what was known */
 };
 
 static const char *const status_names[] = {"ingested", "known", "resumed", "unrecognised", "failed"};
@@ -48,10 +48,14 @@ static int on_source(void *ctx, const struct source_result *r)
 	struct run *run = ctx;
 	struct err *err = run->err;
 	const struct account *a = &r->account;
-	run->sources++;
-	run->records += (int64_t)a->records;
-	run->unparsed += (int64_t)a->unparsed;
-	run->bytes += (int64_t)a->bytes;
+	if (r->status == SOURCE_KNOWN) {
+		run->known++;
+	} else {
+		run->sources++;
+		run->records += (int64_t)a->records;
+		run->unparsed += (int64_t)a->unparsed;
+		run->bytes += (int64_t)a->bytes;
+	}
 	if (r->status == SOURCE_UNRECOGNISED || r->status == SOURCE_FAILED)
 		run->not_read++;
 	progress_clear(&run->progress);
@@ -133,13 +137,14 @@ static int say_stopped(const struct run *run, const char *command, struct err *e
 	bool last = run->state.phase && !strcmp(run->state.phase, "resolving");
 	if (last)
 		err_set(err, ERR_INTERRUPTED,
-			"stopped by a signal in the last step; all %" PRId64 " sources are in the case", run->sources);
+			"stopped by a signal in the last step; all %" PRId64 " sources are in the case",
+			run->sources + run->known);
 	else
 		err_set(err, ERR_INTERRUPTED,
 			"stopped by a signal after %.1f MB; %" PRId64
 			" sources are whole in the case, and the next as far as it "
 			"was read",
-			(double)run->state.bytes / 1e6, run->sources);
+			(double)run->state.bytes / 1e6, run->sources + run->known);
 	if (strlen(command) > sizeof(err->hint) - 16)
 		return err_hint(err, "run the same command again to go on");
 	return err_hint(err, "go on with: %s", command);
@@ -175,10 +180,13 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	CLEANUP(buf_done) struct buf json = BUF_INIT(1 * KIB);
 	if (!buf_printf(&json, NULL, "\"%s\"", hex))
 		rows_extra(run->rows, "journal_head", buf_text(&json));
+	char known[64] = "";
+	if (run->known)
+		snprintf(known, sizeof(known), "; %" PRId64 " known already", run->known);
 	rows_note(run->rows,
-		  "%" PRId64 " sources, %" PRId64 " records, %" PRId64 " bytes; %" PRId64
+		  "%" PRId64 " sources, %" PRId64 " records, %" PRId64 " bytes%s; %" PRId64
 		  " records unparsed (see 'pagetrail query %s unparsed_shapes')",
-		  run->sources, run->records, run->bytes, run->unparsed, case_path(c));
+		  run->sources, run->records, run->bytes, known, run->unparsed, case_path(c));
 	rows_note(run->rows, "journal head %s", hex);
 	return 0;
 }
@@ -264,6 +272,14 @@ static int open_case(struct case_file **ret, const struct args *args, const char
 
 static int nothing_to_read(const struct args *args, struct err *err)
 {
+	struct stat own, st;
+	for (int i = 1; i < args->n && !stat(args->at[0], &own); i++) {
+		if (stat(args->at[i], &st) || st.st_dev != own.st_dev || st.st_ino != own.st_ino)
+			continue;
+		err_set(err, ERR_INPUT, "the first argument is the case, and cannot be what is to be read too");
+		err_where(err, "%s", args->at[i]);
+		return err_hint(err, "pagetrail ingest CASE PATH…; nothing was stored");
+	}
 	err_set(err, ERR_INPUT,
 		args->n > 2 ? "there is no file to read in any of the folders"
 			    : "there is no file to read in the folder");
@@ -302,8 +318,10 @@ static int run(int argc, char **argv, struct err *err)
 	rc = progress_open(&run.progress, progress, err);
 	if (rc)
 		return rc;
-	if (jobs > 256)
-		return err_set(err, ERR_USAGE, "--jobs takes at most 256");
+	if (jobs < 1 || jobs > 256) {
+		err_set(err, ERR_USAGE, "--jobs takes 1 to 256");
+		return err_hint(err, "without it there is one for each CPU");
+	}
 	if (o.format && !parser_find(parsers, n_parsers, text_of(o.format))) {
 		err_set(err, ERR_USAGE, "no format '%s'", o.format);
 		return err_hint(err, "see 'pagetrail formats list'");
@@ -373,7 +391,7 @@ const struct command command_ingest = {
 	    "  --worker NAME    the worker whose logs these are\n"
 	    "  --tz ZONE        zone of stamps that name none: +08:00 or Asia/Shanghai\n"
 	    "  --sources FILE   CSV: glob,worker,role,tz,format; first line that matches a path wins\n"
-	    "  --jobs N         threads; the result does not depend on it\n"
+	    "  --jobs N         threads, 1 to 256; the result does not depend on it\n"
 	    "  --plan           say what each file would be taken for, and store nothing\n"
 	    "  --progress json  progress as JSON lines on stderr; none: not on a terminal either\n"
 	    "  --id, --title    for a new case, as in 'init'\n"

@@ -13,21 +13,73 @@ static const struct command *command_find(const char *name)
 	return NULL;
 }
 
+enum { WIDTH = 80 };
+
+/* One line, broken at words; what goes on stands below the text behind the first gap of two spaces. */
+static void put_line(FILE *out, struct text line)
+{
+	size_t indent = 0, at = 0;
+	while (indent < line.len && line.ptr[indent] == ' ')
+		indent++;
+	size_t gap = indent ? text_find(line, "  ", indent) : SIZE_MAX;
+	size_t hang = text_starts(line, "usage:") ? sizeof("usage:") : indent;
+	for (size_t i = gap; gap != SIZE_MAX && i < line.len && line.ptr[i] == ' '; i++)
+		hang = text_columns(text_sub(line, 0, i + 1));
+	struct text word;
+	for (bool first = true, fresh = true; text_split(&line, ' ', &word); first = false) {
+		for (struct text more; word.len && *word.ptr == '[' && text_find_char(word, ']', 0) == SIZE_MAX &&
+				       text_split(&line, ' ', &more);)
+			word.len = (size_t)(more.ptr + more.len - word.ptr); /* an option stays in one piece */
+		size_t w = text_columns(word);
+		if (!fresh && word.len && at + 1 + w > WIDTH) {
+			fprintf(out, "\n%*s", (int)hang, "");
+			at = hang;
+		} else if (!first) {
+			fputc(' ', out);
+			at++;
+		}
+		fwrite(word.ptr, 1, word.len, out);
+		at += w;
+		fresh = fresh && !word.len;
+	}
+	fputc('\n', out);
+}
+
+/* Lines that are not indented and follow each other are one paragraph. */
+static void put_help(FILE *out, struct text t)
+{
+	CLEANUP(buf_done) struct buf paragraph = BUF_INIT(64 * KIB);
+	struct text line;
+	t = text_chomp(t);
+	while (text_split(&t, '\n', &line)) {
+		bool goes_on = line.len && line.ptr[0] != ' ' && t.len && t.ptr[0] != ' ' && t.ptr[0] != '\n';
+		if (buf_add_text(&paragraph, line, NULL) || (goes_on && buf_add_char(&paragraph, ' ', NULL)))
+			return;
+		if (goes_on)
+			continue;
+		put_line(out, buf_text(&paragraph));
+		buf_clear(&paragraph);
+	}
+}
+
 static void print_usage(FILE *out)
 {
-	fputs("usage: pagetrail VERB CASE [arguments] [options]\n\n"
-	      "Pagetrail finds, in the logs of a shared LLM inference service, the responses that were\n"
-	      "answered from another request's memory, and says how sure it is.\n\n",
-	      out);
-	for (size_t i = 0; i < n_commands; i++)
-		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\nA first look:\n"
-	      "  pagetrail ingest case.ptc LOGS/     read a folder of logs into a case\n"
-	      "  pagetrail scope case.ptc            the responses affected\n"
-	      "  pagetrail report case.ptc scope     a report to hand on\n\n"
-	      "pagetrail help VERB explains a verb. Exit codes: 0 nothing of note, 1 something was found,\n"
-	      "2 usage, 3 input not read or recognised, 4 case damaged or locked, 5 stopped.\n",
-	      out);
+	put_help(out, TEXT("usage: pagetrail VERB CASE [arguments] [options]\n\n"
+			   "Pagetrail finds, in the logs of a shared LLM inference service, the responses that were\n"
+			   "answered from another request's memory, and says how sure it is.\n"));
+	fputc('\n', out);
+	for (size_t i = 0; i < n_commands; i++) {
+		char line[256];
+		snprintf(line, sizeof(line), "  %-10s  %s", commands[i]->name, commands[i]->summary);
+		put_line(out, text_of(line));
+	}
+	put_help(out,
+		 TEXT("\nA first look:\n"
+		      "  pagetrail ingest case.ptc LOGS/     read a folder of logs into a case\n"
+		      "  pagetrail scope case.ptc            the responses affected\n"
+		      "  pagetrail report case.ptc scope     a report to hand on\n\n"
+		      "pagetrail help VERB explains a verb. Exit codes: 0 nothing of note, 1 something was found,\n"
+		      "2 usage, 3 input not read or recognised, 4 case damaged or locked, 5 stopped.\n"));
 }
 
 static int help(const char *verb, struct err *err)
@@ -41,7 +93,11 @@ static int help(const char *verb, struct err *err)
 		err_set(err, ERR_USAGE, "no verb '%s'", verb);
 		return err_hint(err, "see 'pagetrail help'");
 	}
-	printf("usage: pagetrail %s %s\n\n%s.\n\n%s", c->name, c->synopsis, c->summary, c->help);
+	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
+	int rc = buf_printf(&b, err, "usage: pagetrail %s %s\n\n%s.\n\n%s", c->name, c->synopsis, c->summary, c->help);
+	if (rc)
+		return rc;
+	put_help(stdout, buf_text(&b));
 	return EXIT_DONE;
 }
 

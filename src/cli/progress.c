@@ -67,7 +67,11 @@ static void show_json(const struct progress *p, const struct progress_state *st)
 static size_t terminal_columns(void)
 {
 	struct winsize w;
-	return !ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : COLUMNS;
+	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col)
+		return w.ws_col;
+	const char *columns = getenv("COLUMNS"); /* a terminal that does not know its size */
+	int64_t n;
+	return columns && text_int64(text_of(columns), &n) && n > 1 && n <= 10000 ? (size_t)n : COLUMNS;
 }
 
 /* The end of a path says more than its beginning: cut in front, at a character. */

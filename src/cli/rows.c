@@ -523,7 +523,7 @@ static int close_json(struct rows *r, struct err *err)
 }
 
 /* Notes are sentences: they wrap at words, a table does not. */
-static void put_notes(struct text notes)
+void rows_sentences(struct text notes)
 {
 	unsigned width = terminal_width();
 	struct text line, word;
@@ -565,7 +565,7 @@ int rows_close(struct rows *r, int64_t *ret_count, struct err *err)
 		}
 		if (r->count > r->printed)
 			printf("(%" PRId64 " of %" PRId64 " rows; --limit 0 shows all)\n", r->printed, r->count);
-		put_notes(buf_text(&r->note));
+		rows_sentences(buf_text(&r->note));
 		break;
 	}
 	if (r->count > r->printed && (r->format == ROWS_CSV || r->format == ROWS_JSONL))

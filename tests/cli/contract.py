@@ -30,7 +30,7 @@ with Box() as box:
     for verb in verbs:
         text = box.run("help", verb).stdout.decode()
         expect(text == box.run(verb, "--help").stdout.decode(), f"help {verb} and {verb} --help to be the same")
-        expect(all(len(line) <= 110 for line in text.splitlines()), f"help {verb} to fit a terminal")
+        expect(all(len(line) <= 80 for line in text.splitlines()), f"help {verb} to fit a terminal")
         one_line_error(box.run(verb, "--no-such-option", code=2))
     one_line_error(box.run("no-such-verb", code=2))
     box.run(code=2)

@@ -127,6 +127,19 @@ with Box() as box:
     expect([r["path"] for r in box.json("info", "case.ptc")["sources"]] == ["in/good.jsonl"], "the failed folder to be gone")
     expect("failed_source" not in {g["kind"] for g in box.json("gaps", "case.ptc", code=(0, 1))["rows"]}, "no gap for it")
 
+# the case comes first; values that mean nothing are refused
+with Box() as box:
+    box.write("pages.jsonl", PAGES)
+    expect("first argument is the case" in one_line_error(box.run("ingest", "pages.jsonl", "pages.jsonl", code=3)), "a forgotten case")
+    one_line_error(box.run("ingest", "case.ptc", "pages.jsonl", "--progress", "xml", code=2))
+    one_line_error(box.run("ingest", "case.ptc", "pages.jsonl", "--jobs", "0", code=2))
+    box.run("ingest", "case.ptc", "pages.jsonl")
+    again = box.run("ingest", "case.ptc", "pages.jsonl").stdout.decode()
+    expect("0 sources, 0 records, 0 bytes; 1 known already" in again, f"only what was added to be counted: {again}")
+    expect("first argument is the case" in one_line_error(box.run("ingest", "case.ptc", "case.ptc", code=3)), "the case to be named")
+    lost = one_line_error(box.run("ingest", "none/case.ptc", "pages.jsonl", code=3))
+    expect("check the path" in lost, f"what to do: {lost}")
+
 # the case is no log of its own
 with Box() as box:
     box.write("pages.jsonl", PAGES)

@@ -451,7 +451,8 @@ static void test_walk(void **state)
 	assert_string_equal(b.ptr, "/w/link\n"); /* given by name: followed */
 	buf_clear(&b);
 	assert_int_equal(walk(in_folder("w/none"), note, &b, &err), 0);
-	assert_string_equal(b.ptr, "/w/none: No such file or directory: check the path, something in it is not there\n");
+	assert_string_equal(b.ptr,
+			    "/w/none: No such file or directory: check the path, something in it is not there\n");
 	buf_done(&b);
 	assert_int_equal(source_open(&src, in_folder("w/pipe"), &err), ERR_INPUT);
 	assert_int_equal(source_open(&src, in_folder("w"), &err), ERR_INPUT);
