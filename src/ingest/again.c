@@ -12,6 +12,7 @@
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 #include "pagetrail/salvage.h"
+#include "repeat.h"
 #include "session.h"
 
 static const char *const edge = "torn: its other part is lost";
@@ -28,6 +29,7 @@ struct again {
 	struct zone *zone;
 	struct stamp outer;
 	volatile sig_atomic_t *stop;
+	bool repeats; /* its records are another source's, too, and their events are there */
 };
 
 /* --- events and rejects out --- */
@@ -51,7 +53,7 @@ static int on_event(void *ctx, const struct event *e, struct err *err)
 {
 	struct again *a = ctx;
 	int rc = 0;
-	for (;;) {
+	while (!a->repeats) {
 		struct event_batch **b = &a->batches[e->kind];
 		if (!*b)
 			rc = event_batch_new(b, e->kind, EVENT_BATCH_MAX, err);
@@ -63,6 +65,7 @@ static int on_event(void *ctx, const struct event *e, struct err *err)
 		if (rc < 0)
 			return rc;
 	}
+	return 0;
 }
 
 static int on_reject(void *ctx, uint64_t off, uint64_t len, uint64_t n, const char *reason, struct err *err)
@@ -229,7 +232,8 @@ static int parse_parts(struct again *a, uint64_t bytes, struct err *err)
 static int load_row(struct again *a, const struct ingest_options *o, uint64_t *ret_bytes, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(&s, a->c, "SELECT bytes, format, tz, path, status FROM source WHERE source = ?1", err);
+	int rc = sql_prepare(&s, a->c,
+			     "SELECT bytes, format, tz, path, coalesce(reason, '') FROM source WHERE source = ?1", err);
 	if (rc == 0)
 		rc = sql_int(s, 1, a->source, err);
 	if (rc == 0)
@@ -238,6 +242,7 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 		return rc < 0 ? rc : err_set(err, ERR_BUG, "source %lld is not there", (long long)a->source);
 	struct text format = sql_get_text(s, 1), tz = sql_get_text(s, 2);
 	*ret_bytes = (uint64_t)sql_get_int(s, 0);
+	a->repeats = text_find(sql_get_text(s, 4), REPEATS, 0) != SIZE_MAX;
 	a->parser = format.len ? parser_find(o->parsers, o->n_parsers, format) : NULL;
 	if (format.len && !a->parser)
 		return err_set(err, ERR_INPUT, "source %lld has the unknown format '%.*s'", (long long)a->source,
@@ -250,6 +255,14 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 		free(path);
 	}
 	return tz.len && !text_is(tz, "UTC") ? zone_open(&a->zone, tz, err) : 0;
+}
+
+/* What was understood of a copy is the other source's. */
+static void count_repeats(struct account *n)
+{
+	n->duplicate += n->parsed + n->context;
+	n->bytes_duplicate += n->bytes_parsed + n->bytes_context;
+	n->parsed = n->context = n->bytes_parsed = n->bytes_context = 0;
 }
 
 static int save_row(struct again *a, struct err *err)
@@ -295,6 +308,8 @@ int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t so
 		    "INSERT INTO reject(source, byte_off, byte_len, records, reason) VALUES(?1, ?2, ?3, ?4, ?5)", err);
 	if (rc == 0)
 		rc = parse_parts(&a, bytes, err);
+	if (a.repeats)
+		count_repeats(&a.account);
 	if (rc == 0)
 		rc = save_row(&a, err);
 	for (int k = 0; k < EVENT_KINDS; k++)

@@ -15,7 +15,6 @@
 #include "pagetrail/evidence.h"
 #include "replay.h"
 
-#define REPEATS         "repeats source "
 #define BEGIN_WITHIN_NS (60 * NS_PER_S)
 
 /* --- is it a beginning? --- */

@@ -10,6 +10,9 @@
 
 #include "session.h"
 
+/* With the number of the other source: the reason of a source whose records are all duplicate. */
+#define REPEATS "repeats source "
+
 struct repeat {
 	int64_t whole;  /* the source that this one is a beginning of; 0: none */
 	bool same_file; /* at the same path: there is nothing to keep */

@@ -5,11 +5,12 @@
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import PAGETRAIL, Box, expect, sums_hold
+from run import restamp, PAGETRAIL, Box, expect, sums_hold
 
 rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 6
 seed = int(os.environ.get("PAGETRAIL_SEED", random.randrange(1 << 30)))
@@ -69,3 +70,18 @@ with Box() as box:
             for row in box.json("ingest", case, *order, code=(0, 3))["rows"]:
                 sums_hold(row)
                 expect(row["status"] == "known", f"nothing new: {row}, {what}")
+
+    # a copy whose row was damaged: what salvage reads of it again is still the other source's
+    data = logs[1][0]
+    box.write("x/decode-1/p.jsonl", data)
+    box.write("y/decode-1/p.jsonl", data[:len(data) // 2])
+    box.run("ingest", "s.ptc", "x", "y")
+    events = box.json("sql", "s.ptc", "SELECT count(*) n FROM page_events")["rows"]
+    with sqlite3.connect(box.path("s.ptc")) as db:
+        db.execute("UPDATE source SET worker_basis = 'changed' WHERE duplicate > 0")
+    db.close()
+    restamp(box.path("s.ptc"))
+    box.run("salvage", "s.ptc", "n.ptc", code=1)
+    expect(box.json("sql", "n.ptc", "SELECT count(*) n FROM page_events")["rows"] == events, "no event twice")
+    for row in box.json("info", "n.ptc")["sources"]:
+        sums_hold(row)
