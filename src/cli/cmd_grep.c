@@ -253,7 +253,8 @@ const struct command command_grep = {
     .summary = "Finds original records by a regular expression",
     .help = "REGEX is a Perl-compatible expression; ^ and $ are the ends of a record. Every byte that was read is "
 	    "searched,\n"
-	    "also what no format recognised.\n\n"
+	    "also what no format recognised. A record that takes the expression too many\n"
+	    "steps is counted and said, with exit code 5.\n\n"
 	    "  --source N     only this source\n"
 	    "  --json --jsonl --csv --columns A,B --limit N\n\n"
 	    "  pagetrail grep case.ptc 'Input length .*exceeds'\n",
