@@ -61,8 +61,6 @@ bool json_int64(struct json_value v, int64_t *ret);      /* integers that fit */
 bool json_uint64(struct json_value v, uint64_t *ret);
 bool json_double(struct json_value v, double *ret); /* any number */
 bool json_bool(struct json_value v, bool *ret);
-/* [-]digits[.digits] as the double that is read from it in a document. */
-bool json_decimal(struct text number, double *ret);
 /* Lenient readers for logs: integers also from strings ("700123") and from doubles without fraction. */
 bool json_count(struct json_value v, int64_t *ret);
 /* A number or string as text (ids, rooms): strings as they are; integers in decimal into tmp (>= 32 bytes). */

@@ -302,14 +302,6 @@ extern "C" bool json_double(struct json_value v, double *ret)
 	}
 }
 
-extern "C" bool json_decimal(struct text number, double *ret)
-{
-	const char *end = number.ptr + number.len;
-	auto r = std::from_chars(number.ptr, end, *ret, std::chars_format::fixed);
-
-	return r.ec == std::errc() && r.ptr == end;
-}
-
 extern "C" bool json_bool(struct json_value v, bool *ret)
 {
 	if (json_type(v) != JSON_BOOL)
