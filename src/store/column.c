@@ -540,10 +540,7 @@ static int open_rows(struct decoder *x, struct err *err)
 	x->rows.before = arena_alloc(&x->b->arena, b->n);
 	if (!x->rows.record || !x->rows.cursor || !x->rows.before)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < b->n; i++)
-		if (b->byte_off[i] >= x->off && b->byte_off[i] - x->off <= x->bytes.len &&
-		    b->byte_len[i] <= x->bytes.len - (b->byte_off[i] - x->off))
-			x->rows.record[i] = x->bytes.ptr + (b->byte_off[i] - x->off);
+	slice_place(b, x->bytes, x->off, x->rows.record);
 	return 0;
 }
 

@@ -205,20 +205,27 @@ int evidence_load(struct case_file *c, int64_t source, uint64_t off, struct err 
 	return 0;
 }
 
+/* What one chunk holds of [off, off+len), at least a byte; it lies in the cache. */
+static int load_part(struct case_file *c, int64_t source, uint64_t off, uint64_t len, struct text *ret, struct err *err)
+{
+	int r = evidence_load(c, source, off, err);
+	if (r == 1)
+		r = err_set(err, ERR_INPUT, "source %" PRId64 " has no bytes at %" PRIu64, source, off);
+	if (r)
+		return r;
+	*ret = text_from(buf_text(&c->cache), (size_t)(off - c->cache_off));
+	if (ret->len > len)
+		ret->len = (size_t)len;
+	return 0;
+}
+
 int evidence_copy(struct case_file *c, int64_t source, uint64_t off, size_t len, char *dest, struct err *err)
 {
-	while (len) {
-		int r = evidence_load(c, source, off, err);
-		if (r == 1)
-			r = err_set(err, ERR_INPUT, "source %" PRId64 " has no bytes at %" PRIu64, source, off);
+	for (struct text part; len; off += part.len, len -= part.len, dest += part.len) {
+		int r = load_part(c, source, off, len, &part, err);
 		if (r)
 			return r;
-		struct text have = text_from(buf_text(&c->cache), (size_t)(off - c->cache_off));
-		size_t n = MIN(have.len, len);
-		memcpy(dest, have.ptr, n);
-		dest += n;
-		off += n;
-		len -= n;
+		memcpy(dest, part.ptr, part.len);
 	}
 	return 0;
 }
@@ -228,18 +235,10 @@ int evidence_read(struct case_file *c, int64_t source, uint64_t off, uint64_t le
 	if (len > UINT64_MAX - off)
 		return err_set(err, ERR_INPUT, "source %" PRId64 " has no such bytes", source);
 	size_t before = out->len;
-	while (len) {
-		int r = evidence_load(c, source, off, err);
-		if (r == 1)
-			r = err_set(err, ERR_INPUT, "source %" PRId64 " has no bytes at %" PRIu64, source, off);
-		if (!r) {
-			struct text have = text_from(buf_text(&c->cache), (size_t)(off - c->cache_off));
-			if (have.len > len)
-				have.len = (size_t)len;
-			off += have.len;
-			len -= have.len;
-			r = buf_add_text(out, have, err);
-		}
+	for (struct text part; len; off += part.len, len -= part.len) {
+		int r = load_part(c, source, off, len, &part, err);
+		if (!r)
+			r = buf_add_text(out, part, err);
 		if (r) {
 			out->len = before;
 			return r;

@@ -46,6 +46,15 @@ struct slice_rows {
 	uint8_t *before;  /* has the sliced column before a slice there? */
 };
 
+/* Finds the records of b that lie wholly within the bytes; record has room for b->n, all NULL. */
+static inline void slice_place(const struct event_batch *b, struct text bytes, uint64_t off, const char **record)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->byte_off[i] >= off && b->byte_off[i] - off <= bytes.len &&
+		    b->byte_len[i] <= bytes.len - (b->byte_off[i] - off))
+			record[i] = bytes.ptr + (b->byte_off[i] - off);
+}
+
 /* One value at p. False: there is none. *ret_stop: its end. */
 bool slice_number(const char *p, const char *end, unsigned power, int64_t *ret, const char **ret_stop);
 bool slice_stamp(const char *p, const char *end, int64_t *ret, const char **ret_stop);

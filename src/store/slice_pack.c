@@ -44,10 +44,7 @@ int slicer_open(struct slicer *x, const struct event_batch *b, struct text bytes
 	if (!x->rows.record || !x->rows.cursor || !x->rows.before || !x->gap || !x->rest || !x->end || !x->sliced ||
 	    !x->own || !x->runs)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < b->n; i++)
-		if (b->byte_off[i] >= off && b->byte_off[i] - off <= bytes.len &&
-		    b->byte_len[i] <= bytes.len - (b->byte_off[i] - off))
-			x->rows.record[i] = bytes.ptr + (b->byte_off[i] - off);
+	slice_place(b, bytes, off, x->rows.record);
 	return 0;
 }
 
