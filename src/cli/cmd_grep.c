@@ -236,9 +236,9 @@ static int run(int argc, char **argv, struct err *err)
 			rc = rows_close(s.rows, NULL, err);
 	}
 	if (!rc && s.given_up) {
-		rc = err_set(err, ERR_LIMIT,
-			     "%" PRIu64 " records took the expression too many steps and may match, too", s.given_up);
-		rc = err_hint(err, "write it without repeats inside repeats, such as (a+)+") ? rc : rc;
+		err_set(err, ERR_LIMIT, "%" PRIu64 " records took the expression too many steps and may match, too",
+			s.given_up);
+		rc = err_hint(err, "write it without repeats inside repeats, such as (a+)+");
 	}
 	pool_close(s.pool);
 	match_free(s.match);
