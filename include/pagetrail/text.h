@@ -73,6 +73,10 @@ bool text_int64(struct text t, int64_t *ret);
 bool text_uint64(struct text t, uint64_t *ret);
 bool text_count(struct text t, int64_t *ret);
 bool text_double(struct text t, double *ret); /* plain decimal or e-notation; not nan, inf, hex */
+/* The number's digits at `to`, which has room for TEXT_NUMBER_MAX; returns how many. No NUL. */
+enum { TEXT_NUMBER_MAX = 20 };
+size_t text_put_uint64(char *to, uint64_t v);
+size_t text_put_int64(char *to, int64_t v);
 /* Decimal seconds ("1788000001.25", also negative) to nanoseconds, exactly; false on overflow. */
 bool text_seconds_ns(struct text t, int64_t *ret_ns);
 

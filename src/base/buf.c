@@ -126,20 +126,74 @@ static int json_escape(struct buf *b, uint32_t c, struct err *err)
 	return buf_printf(b, err, "\\u%04X\\u%04X", 0xd800 + (unsigned)(c >> 10), 0xdc00 + (unsigned)(c & 0x3ff));
 }
 
+enum { BLOCK = 16, PIECE = 64 * 1024 };
+
+/* The ASCII at p, n bytes of a block that may be read as a whole, to `to`, which has room for two blocks more than it gets.
+ * Stops at what is neither plain nor a quote or a backslash; *ret: how far it came. */
+static char *put_block(char *to, const char *p, unsigned n, unsigned *ret)
+{
+	unsigned done = 0;
+
+	for (unsigned left = utf8_special(p) & ((1U << n) - 1); left; left &= left - 1) {
+		unsigned at = (unsigned)__builtin_ctz(left);
+
+		memcpy(to, p + done, BLOCK); /* of constant length: most of it is overwritten */
+		to += at - done;
+		done = at;
+		if (p[at] != '"' && p[at] != '\\') {
+			*ret = done;
+			return to;
+		}
+		to[0] = '\\';
+		to[1] = p[at];
+		to += 2;
+		done++;
+	}
+	memcpy(to, p + done, BLOCK);
+	*ret = n;
+	return to + (n - done);
+}
+
+/* Plain characters, quotes and backslashes from p on; returns how many. b has room for twice as many and BUF_PADDING behind. */
+static size_t put_ascii(struct buf *b, const char *p, size_t len)
+{
+	char *to = b->ptr + b->len;
+	size_t i = 0;
+	unsigned n = BLOCK, want = BLOCK;
+
+	while (n == want && len - i >= 2 * BLOCK) {
+		to = put_block(to, p + i, BLOCK, &n);
+		i += n;
+	}
+	while (n == want && i < len) {
+		char end[2 * BLOCK] = {0};
+
+		want = (unsigned)MIN((size_t)BLOCK, len - i);
+		memcpy(end, p + i, want);
+		to = put_block(to, end, want, &n);
+		i += n;
+	}
+	b->len = (size_t)(to - b->ptr);
+	*to = '\0';
+	return i;
+}
+
 /* What the sanitiser would hide is escaped here too: the value stays whole, and a terminal stays unharmed. */
 int buf_json_string(struct buf *b, struct text t, struct err *err)
 {
 	int r = buf_add_char(b, '"', err);
 
 	for (size_t i = 0; r == 0 && i < t.len;) {
-		size_t n = i;
+		size_t n = MIN(t.len - i, (size_t)PIECE);
 		uint32_t c = 0;
 
-		while (n < t.len && t.ptr[n] >= 0x20 && t.ptr[n] < 0x7f && t.ptr[n] != '"' && t.ptr[n] != '\\')
-			n++;
-		if (n > i) {
-			r = buf_add(b, t.ptr + i, n - i, err);
-			i = n;
+		/* near the limit the longest that it could get does not count, only what it gets */
+		if (b->max - b->len < 2 * n)
+			n = 1;
+		if (t.ptr[i] >= 0x20 && t.ptr[i] < 0x7f && (n > 1 || (t.ptr[i] != '"' && t.ptr[i] != '\\'))) {
+			r = buf_reserve(b, n > 1 ? 2 * n : 1, err);
+			if (r == 0)
+				i += put_ascii(b, t.ptr + i, n);
 			continue;
 		}
 		n = utf8_decode(t.ptr + i, t.len - i, &c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_number.c - numbers out of texts: the whole text must be the number, overflow is "not a number" */
+/* text_number.c - numbers out of texts (the whole text must be the number, overflow is "not a number") and back */
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -171,4 +171,31 @@ bool text_double(struct text t, double *ret)
 	*ret = strtod_l(copy, NULL, c);
 	freelocale(c);
 	return isfinite(*ret);
+}
+
+size_t text_put_uint64(char *to, uint64_t v)
+{
+	static const char pairs[] =
+	    "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243"
+	    "4445464748495051525354555657585960616263646566676869707172737475767778798081828384858687"
+	    "888990919293949596979899";
+	char digits[TEXT_NUMBER_MAX];
+	size_t at = sizeof(digits);
+
+	for (; v >= 100; v /= 100)
+		memcpy(digits + (at -= 2), pairs + 2 * (v % 100), 2);
+	if (v >= 10)
+		memcpy(digits + (at -= 2), pairs + 2 * v, 2);
+	else
+		digits[--at] = (char)('0' + v);
+	memcpy(to, digits + at, sizeof(digits) - at);
+	return sizeof(digits) - at;
+}
+
+size_t text_put_int64(char *to, int64_t v)
+{
+	if (v >= 0)
+		return text_put_uint64(to, (uint64_t)v);
+	*to = '-';
+	return 1 + text_put_uint64(to + 1, 0 - (uint64_t)v);
 }

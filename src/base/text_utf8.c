@@ -103,8 +103,17 @@ static size_t plain_run(const char *p, size_t len)
 {
 	size_t i = 0;
 
-	while (i < len && p[i] >= 0x20 && p[i] < 0x7f && p[i] != '\\')
-		i++;
+	while (i < len) {
+		unsigned special = len - i >= 16 ? utf8_special(p + i) : 1;
+
+		if (!special) {
+			i += 16;
+			continue;
+		}
+		for (size_t end = MIN(len, i + 16); i < end; i++)
+			if (p[i] < 0x20 || p[i] >= 0x7f || p[i] == '\\')
+				return i;
+	}
 	return i;
 }
 
@@ -211,8 +220,14 @@ size_t text_columns(struct text t)
 	uint32_t c;
 
 	for (size_t i = 0; i < t.len;) {
-		unsigned n = utf8_decode(t.ptr + i, t.len - i, &c);
+		size_t plain = plain_run(t.ptr + i, t.len - i);
+		unsigned n;
 
+		columns += plain;
+		i += plain;
+		if (i == t.len)
+			break;
+		n = utf8_decode(t.ptr + i, t.len - i, &c);
 		columns += n ? columns_of(c) : 1;
 		i += n ? n : 1;
 	}

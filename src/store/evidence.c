@@ -385,6 +385,15 @@ bool ref_parse(struct text t, struct ref *ret)
 
 char *ref_format(struct ref r, char *buf, size_t size)
 {
-	snprintf(buf, size, "S%" PRId64 "@%" PRIu64 "+%" PRIu64, r.source, r.off, r.len);
+	char tmp[4 + 3 * TEXT_NUMBER_MAX], *p = tmp;
+	*p++ = 'S';
+	p += text_put_int64(p, r.source);
+	*p++ = '@';
+	p += text_put_uint64(p, r.off);
+	*p++ = '+';
+	p += text_put_uint64(p, r.len);
+	size_t n = MIN((size_t)(p - tmp), size - 1);
+	memcpy(buf, tmp, n);
+	buf[n] = '\0';
 	return buf;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -118,6 +119,65 @@ static void test_buf_json(void **state)
 	json_is(TEXT("\xf3\xa0\x81\x81"), "\"\\uDB40\\uDC41\"");
 }
 
+/* Every mixture of what is copied as it is and what is not, at every place of a block: as character by character. */
+static void test_buf_json_blocks(void **state)
+{
+	static const struct {
+		const char *in, *json, *visible;
+	} parts[] = {{"a", "a", "a"},
+		     {"z", "z", "z"},
+		     {"~", "~", "~"},
+		     {" ", " ", " "},
+		     {"\"", "\\\"", "\""},
+		     {"\\", "\\\\", "\\\\"},
+		     {"\n", "\\u000A", "\\u{A}"},
+		     {"\x7f", "\\u007F", "\\u{7F}"},
+		     {"é", "é", "é"},
+		     {"\xff", "\xef\xbf\xbd", "\\xFF"}};
+	const char *given = getenv("PAGETRAIL_SEED");
+	uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+
+	(void)state;
+	print_message("# PAGETRAIL_SEED=%llu\n", (unsigned long long)seed);
+	for (int round = 0; round < 20000; round++) {
+		struct buf in = BUF_INIT(1000), json = BUF_INIT(1000), visible = BUF_INIT(1000), got;
+		size_t n = (size_t)(round % 100), plain = 1 + (size_t)(round % 7) * 8;
+		char *exact;
+
+		assert_int_equal(buf_add_char(&json, '"', NULL), 0);
+		for (size_t i = 0; i < n; i++) {
+			seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+			size_t p = (seed >> 33) % plain ? (seed >> 50) % 4 : (seed >> 50) % ARRAY_SIZE(parts);
+			assert_int_equal(buf_add_text(&in, text_of(parts[p].in), NULL), 0);
+			assert_int_equal(buf_add_text(&json, text_of(parts[p].json), NULL), 0);
+			assert_int_equal(buf_add_text(&visible, text_of(parts[p].visible), NULL), 0);
+		}
+		assert_int_equal(buf_add_char(&json, '"', NULL), 0);
+		exact = malloc(in.len + !in.len); /* nothing behind may be read */
+		assert_non_null(exact);
+		memcpy(exact, buf_text(&in).ptr, in.len);
+		got = BUF_INIT(json.len); /* as long as it gets, and not a byte more */
+		assert_int_equal(buf_json_string(&got, (struct text){exact, in.len}, NULL), 0);
+		assert_string_equal(got.ptr, json.ptr);
+		buf_done(&got);
+		got = BUF_INIT(json.len - 1);
+		assert_int_equal(buf_json_string(&got, (struct text){exact, in.len}, NULL), ERR_LIMIT);
+		buf_done(&got);
+		got = BUF_INIT(2000);
+		assert_int_equal(buf_json_string(&got, (struct text){exact, in.len}, NULL), 0);
+		assert_string_equal(got.ptr, json.ptr);
+		buf_clear(&got);
+		assert_int_equal(text_visible((struct text){exact, in.len}, SIZE_MAX, &got, NULL), 0);
+		assert_string_equal(got.ptr, buf_text(&visible).ptr);
+		assert_int_equal(text_columns((struct text){exact, in.len}), n);
+		free(exact);
+		buf_done(&got);
+		buf_done(&in);
+		buf_done(&json);
+		buf_done(&visible);
+	}
+}
+
 static void test_varint(void **state)
 {
 	struct buf b = BUF_INIT(100);
@@ -214,9 +274,9 @@ static void test_digest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_err),         cmocka_unit_test(test_buf_limit), cmocka_unit_test(test_buf_growth),
-	    cmocka_unit_test(test_buf_json),    cmocka_unit_test(test_varint),    cmocka_unit_test(test_arena),
-	    cmocka_unit_test(test_arena_limit), cmocka_unit_test(test_digest),
+	    cmocka_unit_test(test_err),      cmocka_unit_test(test_buf_limit),       cmocka_unit_test(test_buf_growth),
+	    cmocka_unit_test(test_buf_json), cmocka_unit_test(test_buf_json_blocks), cmocka_unit_test(test_varint),
+	    cmocka_unit_test(test_arena),    cmocka_unit_test(test_arena_limit),     cmocka_unit_test(test_digest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

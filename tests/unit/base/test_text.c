@@ -126,6 +126,27 @@ static void test_integers(void **state)
 	assert_false(text_count(TEXT("1234,567"), &i));
 }
 
+static void test_digits(void **state)
+{
+	static const uint64_t edges[] = {
+	    0, 9, 10, 99, 100, 101, 999, 1000, 12345, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX};
+	uint64_t v = 1;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(edges) + 1000; i++) {
+		char want[32], got[TEXT_NUMBER_MAX];
+
+		v = v * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		uint64_t n = i < ARRAY_SIZE(edges) ? edges[i] : v >> v % 64;
+		snprintf(want, sizeof(want), "%llu", (unsigned long long)n);
+		assert_int_equal(text_put_uint64(got, n), strlen(want));
+		assert_memory_equal(got, want, strlen(want));
+		snprintf(want, sizeof(want), "%lld", (long long)n);
+		assert_int_equal(text_put_int64(got, (int64_t)n), strlen(want));
+		assert_memory_equal(got, want, strlen(want));
+	}
+}
+
 static void test_doubles(void **state)
 {
 	static const char *const bad[] = {
@@ -331,7 +352,8 @@ int main(void)
 	    cmocka_unit_test(test_integers),    cmocka_unit_test(test_doubles),
 	    cmocka_unit_test(test_seconds),     cmocka_unit_test(test_visible),
 	    cmocka_unit_test(test_visible_cut), cmocka_unit_test(test_visible_all_bytes),
-	    cmocka_unit_test(test_columns),     cmocka_unit_test(test_find),
+	    cmocka_unit_test(test_columns),     cmocka_unit_test(test_digits),
+	    cmocka_unit_test(test_find),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,8 @@ static void refs(void **state)
 	assert_true(ref_parse(TEXT("S12@3456+78"), &r));
 	assert_true(r.source == 12 && r.off == 3456 && r.len == 78);
 	assert_string_equal(ref_format(r, buf, sizeof(buf)), "S12@3456+78");
+	assert_string_equal(ref_format((struct ref){INT64_MIN, UINT64_MAX, UINT64_MAX}, buf, sizeof(buf)),
+			    "S-9223372036854775808@18446744073709551615+18446744073709551615");
 	static const char *const bad[] = {"",
 					  "S",
 					  "S1",
