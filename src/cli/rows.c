@@ -4,51 +4,19 @@
  * Invariants: nothing is cut silently (a limit that was hit is said in the table's last line and in "truncated");
  * memory does not grow with the number of rows (the JSON document says row_count first, so its rows wait in an unnamed
  * temporary file; a table measures its columns on the first TABLE_MEASURED rows); foreign text reaches a terminal or
- * CSV only through text_visible(), JSON only through buf_json_string().
+ * CSV only through text_visible(), JSON only through buf_json_string(). What is given out gathers in one buffer, which is
+ * written when it is full; a part gathers in a thread of its own until it is joined.
  */
-#include "cli.h"
+#include "rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "pagetrail/json.h"
 
-enum { TABLE_MEASURED = 1000, TABLE_LIMIT = 200, EXTRAS_MAX = 8, CELL_WIDTH_MAX = 60 };
-
-struct extra {
-	const char *name;
-	char *json;
-};
-
-struct rows {
-	enum rows_format format;
-	struct rows_column columns[ROWS_COLUMNS_MAX];
-	unsigned n;
-	int shown[ROWS_COLUMNS_MAX]; /* indexes of columns, in output order */
-	unsigned n_shown;
-	bool chosen; /* by --columns: a person asked for these, none is dropped */
-	unsigned at; /* next cell */
-	int64_t limit, count, printed;
-	struct zone *zone;
-	struct json *json; /* tables read lists out as words */
-	struct buf name, case_path, params, note, row;
-	int64_t as_of_ns;
-	struct extra extras[EXTRAS_MAX];
-	unsigned n_extras;
-	FILE *spool;
-	/* table: cells of the rows measured, NUL-separated in `cells`; one offset a cell */
-	struct buf cells;
-	size_t *cell_at;
-	size_t n_cells, cap_cells;
-	unsigned width[ROWS_COLUMNS_MAX];
-	bool started;
-	int rc;                              /* of the parts that cannot report: said by rows_close() */
-	size_t cell_start[ROWS_COLUMNS_MAX]; /* of the row being built, in `row` */
-	size_t cell_end[ROWS_COLUMNS_MAX];
-};
+enum { TABLE_LIMIT = 200, OUT_BYTES = 128 * KIB };
 
 static int find_column(const struct rows *r, struct text name)
 {
@@ -79,6 +47,38 @@ static int choose_columns(struct rows *r, const char *list, struct err *err)
 	return 0;
 }
 
+/* Keys and which columns are wanted, once it is known which are shown. */
+static int shown_columns(struct rows *r, struct err *err)
+{
+	int rc = 0;
+	for (unsigned i = 0; i < r->n_shown && !rc; i++) {
+		r->wanted[r->shown[i]] = true;
+		if (i)
+			rc = buf_add_char(&r->keys, ',', err);
+		if (!rc)
+			rc = buf_json_string(&r->keys, r->columns[r->shown[i]].name, err);
+		if (!rc)
+			rc = buf_add_char(&r->keys, ':', err);
+		r->key_end[i] = r->keys.len;
+	}
+	return rc;
+}
+
+static struct rows *rows_new(enum rows_format format, const struct rows_column *columns, unsigned n)
+{
+	struct rows *r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	r->format = format;
+	memcpy(r->columns, columns, n * sizeof(*columns));
+	r->n = n;
+	r->as_of_ns = TIME_UNKNOWN;
+	r->name = r->case_path = r->params = r->note = r->keys = BUF_INIT(1 * MIB);
+	r->row = r->cells = BUF_INIT(256 * MIB);
+	r->out = BUF_INIT(1024 * MIB); /* a row more than it is full with */
+	return r;
+}
+
 int rows_open(struct rows **ret, const struct rows_options *o, const char *case_path, struct text name,
 	      const struct rows_column *columns, unsigned n, const char *table_columns, struct err *err)
 {
@@ -86,17 +86,16 @@ int rows_open(struct rows **ret, const struct rows_options *o, const char *case_
 		return err_set(err, ERR_USAGE, "--json, --jsonl and --csv exclude each other");
 	if (n > ROWS_COLUMNS_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d columns", ROWS_COLUMNS_MAX);
-	struct rows *r = calloc(1, sizeof(*r));
+	struct rows *r = rows_new(o->json    ? ROWS_JSON
+				  : o->jsonl ? ROWS_JSONL
+				  : o->csv   ? ROWS_CSV
+					     : ROWS_TABLE,
+				  columns, n);
 	if (!r)
 		return err_nomem(err);
-	r->format = o->json ? ROWS_JSON : o->jsonl ? ROWS_JSONL : o->csv ? ROWS_CSV : ROWS_TABLE;
-	memcpy(r->columns, columns, n * sizeof(*columns));
-	r->n = n;
 	r->limit = o->limit >= 0 ? o->limit : r->format == ROWS_TABLE ? TABLE_LIMIT : 0;
-	r->as_of_ns = TIME_UNKNOWN;
-	r->name = r->case_path = r->params = r->note = BUF_INIT(1 * MIB);
-	r->row = BUF_INIT(256 * MIB);
-	r->cells = BUF_INIT(256 * MIB);
+	/* who watches a terminal sees each row at once */
+	r->out_full = r->format != ROWS_JSON && isatty(STDOUT_FILENO) ? 1 : OUT_BYTES;
 	int rc = 0;
 	if (o->columns) {
 		r->chosen = true;
@@ -107,6 +106,8 @@ int rows_open(struct rows **ret, const struct rows_options *o, const char *case_
 		for (unsigned i = 0; i < n; i++)
 			r->shown[r->n_shown++] = (int)i;
 	}
+	if (!rc)
+		rc = shown_columns(r, err);
 	if (!rc && o->tz)
 		rc = zone_open(&r->zone, text_of(o->tz), err);
 	if (!rc && r->format == ROWS_TABLE && !(r->json = json_new()))
@@ -125,10 +126,20 @@ int rows_open(struct rows **ret, const struct rows_options *o, const char *case_
 	return 0;
 }
 
+static void write_out(struct rows *r)
+{
+	FILE *to = r->spool ? r->spool : stdout;
+	if (r->out.len)
+		fwrite(r->out.ptr, 1, r->out.len, to);
+	buf_clear(&r->out);
+}
+
 void rows_drop(struct rows *r)
 {
 	if (!r)
 		return;
+	if (!r->part && r->format != ROWS_JSON)
+		write_out(r);
 	zone_close(r->zone);
 	json_free(r->json);
 	buf_done(&r->name);
@@ -137,6 +148,8 @@ void rows_drop(struct rows *r)
 	buf_done(&r->note);
 	buf_done(&r->row);
 	buf_done(&r->cells);
+	buf_done(&r->keys);
+	buf_done(&r->out);
 	for (unsigned i = 0; i < r->n_extras; i++)
 		free(r->extras[i].json);
 	free(r->cell_at);
@@ -216,7 +229,7 @@ static int cell(struct rows *r, struct text v, bool quote, struct err *err)
 	unsigned at = r->at++;
 	if (at >= r->n)
 		return err_set(err, ERR_BUG, "more cells than columns");
-	if (beyond_limit(r))
+	if (!r->wanted[at] || beyond_limit(r))
 		return 0;
 	r->cell_start[at] = r->row.len;
 	int rc;
@@ -249,9 +262,8 @@ int rows_int(struct rows *r, int64_t v, struct err *err)
 	if (r->at < r->n && r->columns[r->at].type == CELL_BOOL)
 		return r->format == ROWS_TABLE ? cell(r, v ? TEXT("yes") : TEXT("no"), false, err)
 					       : cell(r, v ? TEXT("true") : TEXT("false"), false, err);
-	char tmp[32];
-	int n = snprintf(tmp, sizeof(tmp), "%" PRId64, v);
-	return cell(r, (struct text){tmp, (size_t)n}, false, err);
+	char tmp[TEXT_NUMBER_MAX];
+	return cell(r, (struct text){tmp, text_put_int64(tmp, v)}, false, err);
 }
 
 int rows_real(struct rows *r, double v, struct err *err)
@@ -274,24 +286,46 @@ int rows_time(struct rows *r, int64_t ns, struct err *err)
 
 /* --- rows --- */
 
-static struct text cell_text(const struct rows *r, unsigned column)
+char *rows_room(struct rows *r, size_t n)
 {
-	return (struct text){r->row.ptr + r->cell_start[column], r->cell_end[column] - r->cell_start[column]};
+	int rc = buf_reserve(&r->out, n, NULL);
+	keep(r, rc);
+	return rc ? NULL : r->out.ptr + r->out.len;
 }
 
-static void put_json_row(struct rows *r, FILE *out)
+void rows_put(struct rows *r, struct text t)
 {
-	fputc('{', out);
+	keep(r, buf_add_text(&r->out, t, NULL));
+}
+
+static void put_json_row(struct rows *r)
+{
+	size_t key = 0, need = r->keys.len + r->row.len + 8;
+	for (unsigned i = 0; i < r->n_shown; i++) /* one may be shown twice */
+		need += rows_cell(r, (unsigned)r->shown[i]).len;
+	char *p = rows_room(r, need);
+	if (!p)
+		return;
+	if (r->format == ROWS_JSON && (r->count || r->part))
+		*p++ = ',';
+	if (r->format == ROWS_JSON)
+		*p++ = '\n';
+	*p++ = '{';
 	for (unsigned i = 0; i < r->n_shown; i++) {
-		unsigned c = (unsigned)r->shown[i];
-		struct text t = cell_text(r, c);
-		fprintf(out, "%s\"%.*s\":", i ? "," : "", TEXT_ARG(r->columns[c].name));
-		fwrite(t.ptr, 1, t.len, out);
+		struct text t = rows_cell(r, (unsigned)r->shown[i]);
+		memcpy(p, r->keys.ptr + key, r->key_end[i] - key);
+		p += r->key_end[i] - key;
+		key = r->key_end[i];
+		memcpy(p, t.ptr, t.len);
+		p += t.len;
 	}
-	fputc('}', out);
+	*p++ = '}';
+	if (r->format == ROWS_JSONL)
+		*p++ = '\n';
+	r->out.len = (size_t)(p - r->out.ptr);
 }
 
-static void put_csv_cell(FILE *out, struct text t)
+static void put_csv_cell(struct rows *r, struct text t)
 {
 	/* a cell that a spreadsheet would run as a formula is defused */
 	bool formula = t.len && strchr("=+-@\t\r", t.ptr[0]);
@@ -299,149 +333,39 @@ static void put_csv_cell(FILE *out, struct text t)
 	double real;
 	if (formula && (text_int64(t, &number) || text_double(t, &real)))
 		formula = false;
-	fputc('"', out);
-	if (formula)
-		fputc('\'', out);
-	for (size_t i = 0; i < t.len; i++) {
-		if (t.ptr[i] == '"')
-			fputc('"', out);
-		fputc(t.ptr[i], out);
+	rows_put(r, formula ? TEXT("\"'") : TEXT("\""));
+	while (t.len) {
+		size_t quote = text_find_char(t, '"', 0), n = MIN(quote, t.len);
+		rows_put(r, text_sub(t, 0, n));
+		if (quote != SIZE_MAX)
+			rows_put(r, TEXT("\"\""));
+		t = text_from(t, n + (quote != SIZE_MAX));
 	}
-	fputc('"', out);
+	rows_put(r, TEXT("\""));
+}
+
+static void put_csv_head(struct rows *r)
+{
+	if (r->started || r->part)
+		return;
+	r->started = true;
+	for (unsigned i = 0; i < r->n_shown; i++) {
+		if (i)
+			rows_put(r, TEXT(","));
+		rows_put(r, r->columns[r->shown[i]].name);
+	}
+	rows_put(r, TEXT("\r\n"));
 }
 
 static void put_csv_row(struct rows *r)
 {
-	if (!r->started) {
-		r->started = true;
-		for (unsigned i = 0; i < r->n_shown; i++)
-			printf("%s%.*s", i ? "," : "", TEXT_ARG(r->columns[r->shown[i]].name));
-		fputs("\r\n", stdout);
-	}
-}
-
-static unsigned terminal_width(void)
-{
-	struct winsize w;
-	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col >= 20)
-		return w.ws_col;
-	const char *columns = getenv("COLUMNS");
-	int64_t n;
-	if (columns && text_int64(text_of(columns), &n) && n >= 20 && n <= 10000)
-		return (unsigned)n;
-	return isatty(STDOUT_FILENO) ? 80 : 0; /* 0: not a terminal, as wide as needed */
-}
-
-static void put_padded(struct text t, unsigned width, bool right, bool last)
-{
-	size_t have = text_columns(t);
-	if (have > width) { /* cut at a character, mark it */
-		size_t n = 0, cols = 0;
-		while (n < t.len) {
-			size_t step = 1;
-			while (n + step < t.len && ((unsigned char)t.ptr[n + step] & 0xc0) == 0x80)
-				step++;
-			size_t w = text_columns(text_sub(t, n, step));
-			if (cols + w > width - 1)
-				break;
-			cols += w;
-			n += step;
-		}
-		fwrite(t.ptr, 1, n, stdout);
-		fputs("…", stdout);
-		have = cols + 1;
-		t.len = 0;
-	}
-	size_t pad = width > have ? width - have : 0;
-	if (right)
-		for (size_t i = 0; i < pad; i++)
-			fputc(' ', stdout);
-	fwrite(t.ptr, 1, t.len, stdout);
-	if (!right && !last)
-		for (size_t i = 0; i < pad; i++)
-			fputc(' ', stdout);
-	fputs(last ? "\n" : "  ", stdout);
-}
-
-static bool is_number(enum cell_type t)
-{
-	return t == CELL_INT || t == CELL_REAL;
-}
-
-/* Decides widths from what was measured, drops columns that do not fit from the right, prints the head. */
-static void start_table(struct rows *r)
-{
-	r->started = true;
-	unsigned limit = terminal_width(), total = 0, fit = 0;
+	put_csv_head(r);
 	for (unsigned i = 0; i < r->n_shown; i++) {
-		unsigned c = (unsigned)r->shown[i];
-		unsigned w = (unsigned)text_columns(r->columns[c].name);
-		if (r->width[i] < w)
-			r->width[i] = w;
-		if (limit && r->width[i] > CELL_WIDTH_MAX && r->n_shown > 1)
-			r->width[i] = CELL_WIDTH_MAX;
-		unsigned need = r->width[i] + (i ? 2 : 0);
-		if (limit && total + need > limit && i > 0) {
-			unsigned room = limit > total + 2 ? limit - total - 2 : 0;
-			if (room >= 8 && room >= w) { /* the last one that fits may be cut */
-				r->width[i] = room;
-				total = limit;
-				fit++;
-			}
-			break;
-		}
-		total += need;
-		fit++;
+		if (i)
+			rows_put(r, TEXT(","));
+		put_csv_cell(r, rows_cell(r, (unsigned)r->shown[i]));
 	}
-	if (fit < r->n_shown) {
-		CLEANUP(buf_done) struct buf names = BUF_INIT(16 * KIB);
-		for (unsigned i = fit; i < r->n_shown; i++)
-			if (buf_printf(&names, NULL, "%s%.*s", i > fit ? "," : "",
-				       TEXT_ARG(r->columns[r->shown[i]].name)))
-				break;
-		rows_note(r, "(too narrow for: %.*s; --json or a wider terminal shows them)",
-			  TEXT_ARG(buf_text(&names)));
-		r->n_shown = fit;
-	}
-	for (unsigned i = 0; i < r->n_shown; i++)
-		put_padded(r->columns[r->shown[i]].name, r->width[i], is_number(r->columns[r->shown[i]].type),
-			   i + 1 == r->n_shown);
-}
-
-static void put_measured(struct rows *r, unsigned stride)
-{
-	for (size_t row = 0; row < r->n_cells / stride; row++)
-		for (unsigned i = 0; i < r->n_shown; i++)
-			put_padded(text_of(r->cells.ptr + r->cell_at[row * stride + i]), r->width[i],
-				   is_number(r->columns[r->shown[i]].type), i + 1 == r->n_shown);
-	r->n_cells = 0;
-}
-
-static int keep_measured(struct rows *r, struct err *err)
-{
-	if (r->n_cells + r->n_shown > r->cap_cells) {
-		size_t cap = r->cap_cells ? r->cap_cells * 2 : 1024;
-		while (cap < r->n_cells + r->n_shown)
-			cap *= 2;
-		size_t *grown = realloc(r->cell_at, cap * sizeof(*grown));
-		if (!grown)
-			return err_nomem(err);
-		r->cell_at = grown;
-		r->cap_cells = cap;
-	}
-	for (unsigned i = 0; i < r->n_shown; i++) {
-		struct text t = cell_text(r, (unsigned)r->shown[i]);
-		unsigned w = (unsigned)text_columns(t);
-		if (w > r->width[i])
-			r->width[i] = w;
-		r->cell_at[r->n_cells++] = r->cells.len;
-		int rc = buf_add_text(&r->cells, t, err);
-		if (!rc)
-			rc = buf_add_char(&r->cells, '\0', err);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	rows_put(r, TEXT("\r\n"));
 }
 
 int rows_end_row(struct rows *r, struct err *err)
@@ -456,45 +380,64 @@ int rows_end_row(struct rows *r, struct err *err)
 	int rc = 0;
 	switch (r->format) {
 	case ROWS_JSON:
-		fputs(r->count ? ",\n" : "\n", r->spool);
-		put_json_row(r, r->spool);
-		break;
-	case ROWS_JSONL:
-		put_json_row(r, stdout);
-		fputc('\n', stdout);
-		break;
-	case ROWS_CSV:
-		put_csv_row(r);
-		for (unsigned i = 0; i < r->n_shown; i++) {
-			if (i)
-				fputc(',', stdout);
-			put_csv_cell(stdout, cell_text(r, (unsigned)r->shown[i]));
-		}
-		fputs("\r\n", stdout);
-		break;
-	case ROWS_TABLE:
-		if (!r->started) {
-			rc = keep_measured(r, err);
-			if (!rc && r->count + 1 >= TABLE_MEASURED) {
-				unsigned stride = r->n_shown;
-				start_table(r);
-				put_measured(r, stride);
-			}
-		} else {
-			for (unsigned i = 0; i < r->n_shown; i++)
-				put_padded(cell_text(r, (unsigned)r->shown[i]), r->width[i],
-					   is_number(r->columns[r->shown[i]].type), i + 1 == r->n_shown);
-		}
-		break;
+	case ROWS_JSONL: put_json_row(r); break;
+	case ROWS_CSV: put_csv_row(r); break;
+	case ROWS_TABLE: rc = rows_table_row(r, err); break;
 	}
 	buf_clear(&r->row);
 	r->count++;
 	r->printed++;
+	if (!r->part && r->out.len >= r->out_full)
+		write_out(r);
 	return rc;
+}
+
+/* --- parts --- */
+
+int rows_part(struct rows **ret, const struct rows *r, struct err *err)
+{
+	*ret = NULL;
+	if (r->format == ROWS_TABLE || r->limit)
+		return 0;
+	struct rows *p = rows_new(r->format, r->columns, r->n);
+	if (!p)
+		return err_nomem(err);
+	p->part = true;
+	p->n_shown = r->n_shown;
+	memcpy(p->shown, r->shown, sizeof(p->shown));
+	int rc = shown_columns(p, err);
+	if (rc) {
+		rows_drop(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+size_t rows_part_bytes(const struct rows *part)
+{
+	return part->out.len;
+}
+
+void rows_join(struct rows *r, struct rows *part)
+{
+	struct text t = buf_text(&part->out);
+	keep(r, part->rc);
+	if (part->count && r->format == ROWS_CSV)
+		put_csv_head(r);
+	if (part->count && r->format == ROWS_JSON && !r->count)
+		t = text_from(t, 1); /* no comma before the first */
+	write_out(r);
+	fwrite(t.ptr, 1, t.len, r->spool ? r->spool : stdout);
+	r->count += part->count;
+	r->printed += part->count;
+	part->count = part->printed = 0;
+	buf_clear(&part->out);
 }
 
 static int close_json(struct rows *r, struct err *err)
 {
+	write_out(r);
 	char as_of[48] = "";
 	if (r->as_of_ns != TIME_UNKNOWN)
 		stamp_format(r->as_of_ns, as_of, sizeof(as_of));
@@ -522,30 +465,6 @@ static int close_json(struct rows *r, struct err *err)
 	return 0;
 }
 
-/* Notes are sentences: they wrap at words, a table does not. */
-void rows_sentences(struct text notes)
-{
-	unsigned width = terminal_width();
-	struct text line, word;
-	notes = text_chomp(notes);
-	while (notes.len && text_split(&notes, '\n', &line)) {
-		size_t at = 0;
-		while (text_split(&line, ' ', &word)) {
-			size_t w = text_columns(word);
-			if (at && width && at + 1 + w > width) {
-				fputs("\n  ", stdout);
-				at = 2;
-			} else if (at) {
-				fputc(' ', stdout);
-				at++;
-			}
-			fwrite(word.ptr, 1, word.len, stdout);
-			at += w;
-		}
-		fputc('\n', stdout);
-	}
-}
-
 int rows_close(struct rows *r, int64_t *ret_count, struct err *err)
 {
 	int rc = r->rc ? err_set(err, r->rc, "the rows cannot be written: out of memory") : 0;
@@ -556,18 +475,17 @@ int rows_close(struct rows *r, int64_t *ret_count, struct err *err)
 	switch (r->format) {
 	case ROWS_JSON: rc = close_json(r, err); break;
 	case ROWS_JSONL: break;
-	case ROWS_CSV: put_csv_row(r); break;
+	case ROWS_CSV: put_csv_head(r); break;
 	case ROWS_TABLE:
-		if (!r->started && r->count) {
-			unsigned stride = r->n_shown;
-			start_table(r);
-			put_measured(r, stride);
-		}
+		if (r->count)
+			rows_table_end(r);
+		write_out(r);
 		if (r->count > r->printed)
 			printf("(%" PRId64 " of %" PRId64 " rows; --limit 0 shows all)\n", r->printed, r->count);
 		rows_sentences(buf_text(&r->note));
 		break;
 	}
+	write_out(r);
 	if (r->count > r->printed && (r->format == ROWS_CSV || r->format == ROWS_JSONL))
 		fprintf(stderr, "pagetrail: %" PRId64 " of %" PRId64 " rows written: --limit 0 gives all\n", r->printed,
 			r->count);

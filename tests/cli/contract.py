@@ -106,6 +106,8 @@ with Box() as box:
     expect([json.loads(x) for x in lines] == exposures["rows"], "--jsonl to hold the same rows")
     table = list(csv.reader(io.StringIO(box.run("exposures", "case.ptc", "--csv", code=(0, 1)).stdout.decode())))
     expect(len(table) == len(lines) + 1 and table[0] == list(exposures["rows"][0]), "--csv to hold the same rows")
+    odd = box.json("sql", "case.ptc", """SELECT 1 AS "a""b", 'x' AS c""")["rows"]
+    expect(odd == [{'a"b': 1, "c": "x"}], f"a column's name to be escaped like a value, got {odd}")
     wide = box.run("scope", "case.ptc", "--class", "C4", code=(0, 1), env={"COLUMNS": "80"}).stdout.decode()
     expect(all(len(x) <= 80 for x in wide.splitlines() if not x.startswith("(")), "a table to fit 80 columns")
     expect(box.json("scope", "case.ptc", code=(0, 1)) == box.json("scope", "case.ptc", code=(0, 1)), "the same bytes twice")
