@@ -29,10 +29,25 @@ int evidence_read(struct case_file *c, int64_t source, uint64_t off, uint64_t le
 /* The same to dest, exactly len bytes. */
 int evidence_copy(struct case_file *c, int64_t source, uint64_t off, size_t len, char *dest,
 		  struct err *err) MUST_CHECK;
-/* All bytes of a source in order, chunk by chunk. write() returns 0 or ERR_*; it runs in the calling thread. pool: decodes
- * ahead; NULL: the calling thread does. */
-int evidence_each(struct case_file *c, struct pool *pool, int64_t source,
-		  int (*write)(void *ctx, struct text bytes, uint64_t off), void *ctx, struct err *err) MUST_CHECK;
+/* All bytes of a source in order, chunk by chunk. write() returns 0 or ERR_*. */
+int evidence_each(struct case_file *c, int64_t source, int (*write)(void *ctx, struct text bytes, uint64_t off),
+		  void *ctx, struct err *err) MUST_CHECK;
+
+/* The same for work that threads share. Both give 0 or ERR_*. */
+struct evidence_work {
+	/* In some thread, as soon as the chunk is decoded. *own: NULL, or what was left there with another chunk that is done
+	 * with; it is this chunk's until take() was called for it. */
+	int (*look)(void *ctx, void **own, struct text bytes, uint64_t off, struct err *err);
+	/* In the calling thread, in order. */
+	int (*take)(void *ctx, void *own, struct text bytes, uint64_t off, struct err *err);
+	void (*free_own)(void *own);
+	void *ctx;
+};
+struct evidence_walk;
+int evidence_walk_open(struct evidence_walk **ret, struct case_file *c, unsigned threads,
+		       const struct evidence_work *work, struct err *err) MUST_CHECK;
+int evidence_walk_source(struct evidence_walk *w, int64_t source, struct err *err) MUST_CHECK;
+void evidence_walk_close(struct evidence_walk *w); /* accepts NULL */
 
 /* "S12@3456+78". ref_format: buf >= 64 bytes. */
 struct ref {

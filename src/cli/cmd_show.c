@@ -56,7 +56,7 @@ static int show_source(struct case_file *c, int64_t source, struct writer *w, st
 	if (!rc)
 		rc = sql_step(s, err);
 	if (rc == 1)
-		return evidence_each(c, NULL, source, write_bytes, w, err);
+		return evidence_each(c, source, write_bytes, w, err);
 	if (rc)
 		return rc;
 	err_set(err, ERR_INPUT, "no source %lld in this case", (long long)source);

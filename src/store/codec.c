@@ -12,6 +12,10 @@
 struct codec {
 	ZSTD_CCtx *pack;
 	ZSTD_DCtx *unpack;
+	struct {
+		void *ptr;
+		size_t bytes;
+	} scratch[CODEC_SLOTS];
 };
 
 int codec_new(struct codec **ret, struct err *err)
@@ -29,7 +33,24 @@ void codec_free(struct codec *z)
 		return;
 	ZSTD_freeCCtx(z->pack);
 	ZSTD_freeDCtx(z->unpack);
+	for (unsigned i = 0; i < CODEC_SLOTS; i++)
+		free(z->scratch[i].ptr);
 	free(z);
+}
+
+void *codec_scratch(struct codec *z, unsigned slot, size_t bytes)
+{
+	void *had = z->scratch[slot].ptr;
+	if (had && bytes <= z->scratch[slot].bytes)
+		return had;
+	/* exact at first, so that tools see who reads behind it */
+	size_t want = had ? bytes + bytes / 4 : MAX(bytes, 1);
+	void *p = had ? realloc(had, want) : calloc(1, want);
+	if (!p)
+		return NULL;
+	z->scratch[slot].ptr = p;
+	z->scratch[slot].bytes = want;
+	return p;
 }
 
 int codec_pack(struct codec *z, struct text raw, int level, struct buf *out, struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codec.h - compressed bytes: one reusable pair of zstd contexts
+/* codec.h - compressed bytes: one reusable pair of zstd contexts, and memory that stays with it
  *
  * A struct codec belongs to one thread; the same input gives the same output whatever it did before.
  */
@@ -19,3 +19,8 @@ int codec_pack_parts(struct codec *z, struct text raw, const size_t *place, size
 		     struct err *err) MUST_CHECK;
 /* Decompresses into exactly raw_len bytes at dest. ERR_DAMAGED when that is not what comes out. */
 int codec_unpack(struct codec *z, struct text packed, void *dest, size_t raw_len, struct err *err) MUST_CHECK;
+
+/* At least so many bytes that stay until codec_free(), for one purpose (slot): what is taken and given back for each chunk
+ * costs more in pages than the work. Zero at first; what was there stays when it grows. NULL: out of memory. */
+enum { CODEC_SLOTS = 16 };
+void *codec_scratch(struct codec *z, unsigned slot, size_t bytes);

@@ -5,7 +5,7 @@
  * chunk, and what is allocated is bounded by the bytes at hand and the limits in codec_line.h. Entries of dictionaries are
  * places in the output where they were written first.
  */
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "codec_line.h"
@@ -35,22 +35,26 @@ struct piece { /* a literal part, then a token */
 	uint16_t column; /* NO_COLUMN: the line ends */
 };
 
+/* It lies in the codec's memory, as do its arrays. */
 struct unpacker {
+	struct entries entries[LINE_KINDS]; /* their room is kept from chunk to chunk; the rest begins anew */
+	struct codec *z;
 	struct pack_reader stream[LINE_STREAMS], ids;
-	struct column column[LINE_COLUMNS_MAX];
 	unsigned n_columns;
 	struct piece *piece;
 	uint32_t template[LINE_TEMPLATES_MAX]; /* its first piece */
 	unsigned n_templates;
 	struct text *shape;
 	uint32_t n_shapes;
-	struct entries entries[LINE_KINDS];
 	char *dest, *at, *end;
 	int64_t days; /* `date` is theirs */
 	char date[10];
+	struct column column[LINE_COLUMNS_MAX]; /* those that there are are set to zero by themselves */
 };
 
 enum { NO_COLUMN = UINT16_MAX, SLACK = 32 };
+enum { SLOT_UNPACKER, SLOT_FRAME, SLOT_IDS, SLOT_PIECES, SLOT_SHAPES, SLOT_ENTRIES, SLOTS = SLOT_ENTRIES + LINE_KINDS };
+_Static_assert((int)SLOTS <= (int)CODEC_SLOTS, "a slot for each");
 
 static int damaged(const char *what, struct err *err)
 {
@@ -288,17 +292,18 @@ static bool write_new(struct unpacker *x, struct column *c)
 	}
 }
 
-static bool add_entry(struct entries *d, const char *dest, const char *from, const char *to)
+static bool add_entry(struct unpacker *x, unsigned kind, const char *from, const char *to)
 {
+	struct entries *d = &x->entries[kind];
 	if (d->n == d->cap) {
 		uint32_t cap = d->cap ? 2 * d->cap : 1024;
-		struct entry *p = realloc(d->entry, cap * sizeof(*p));
+		struct entry *p = codec_scratch(x->z, SLOT_ENTRIES + kind, cap * sizeof(*p));
 		if (!p)
 			return false;
 		d->entry = p;
 		d->cap = cap;
 	}
-	d->entry[d->n++] = (struct entry){(uint32_t)(from - dest), (uint32_t)(to - from)};
+	d->entry[d->n++] = (struct entry){(uint32_t)(from - x->dest), (uint32_t)(to - from)};
 	return true;
 }
 
@@ -311,7 +316,7 @@ static bool write_entry(struct unpacker *x, struct column *c)
 	if (!code) {
 		const char *from = x->at;
 		c->last = d->n;
-		return write_new(x, c) && add_entry(d, x->dest, from, x->at);
+		return write_new(x, c) && add_entry(x, c->kind, from, x->at);
 	}
 	if (code > 1) {
 		if (code - 1 > d->n)
@@ -469,7 +474,7 @@ static int open_shapes(struct unpacker *x, struct err *err)
 	struct pack_reader lengths = x->stream[LINE_SHAPE_LENGTHS], shape;
 	if (left(&lengths) > left(&x->stream[LINE_SHAPES])) /* none is empty */
 		return damaged("shapes of lists are cut", err);
-	x->shape = malloc((left(&lengths) + 1) * sizeof(*x->shape));
+	x->shape = codec_scratch(x->z, SLOT_SHAPES, (left(&lengths) + 1) * sizeof(*x->shape));
 	if (!x->shape)
 		return err_nomem(err);
 	for (uint64_t len; left(&lengths);) {
@@ -507,7 +512,8 @@ static int open_templates(struct unpacker *x, struct err *err)
 	size_t slots = left(&x->stream[LINE_SLOTS]);
 	if (slots > 2 * LINE_TEMPLATES_MAX * LINE_TOKENS_MAX)
 		return damaged("too many slots", err);
-	x->piece = malloc((MIN(left(&lengths), LINE_TEMPLATES_MAX) + slots + 1) * sizeof(*x->piece));
+	x->piece =
+	    codec_scratch(x->z, SLOT_PIECES, (MIN(left(&lengths), LINE_TEMPLATES_MAX) + slots + 1) * sizeof(*x->piece));
 	if (!x->piece)
 		return err_nomem(err);
 	for (uint64_t len; left(&lengths);) {
@@ -530,6 +536,7 @@ static int open_streams(struct unpacker *x, struct pack_reader frame, struct err
 	if (!good || len[LINE_COLUMN_KINDS] > LINE_COLUMNS_MAX)
 		return damaged("streams", err);
 	x->n_columns = (unsigned)len[LINE_COLUMN_KINDS];
+	memset(x->column, 0, x->n_columns * sizeof(*x->column));
 	for (unsigned i = 0; good && i < x->n_columns; i++)
 		good = unpack_varint(&frame, &columns[i]);
 	for (unsigned i = 0; good && i < LINE_STREAMS; i++)
@@ -539,14 +546,14 @@ static int open_streams(struct unpacker *x, struct pack_reader frame, struct err
 	return good && !left(&frame) ? 0 : damaged("streams are cut", err);
 }
 
-/* One part of the chunk, decompressed when it has to be; *ret_own is to be freed. */
-static int get_part(struct codec *z, struct pack_reader *in, uint64_t raw_len, uint64_t packed_len,
-		    struct pack_reader *ret, unsigned char **ret_own, struct err *err)
+/* One part of the chunk, decompressed when it has to be. */
+static int get_part(struct codec *z, struct pack_reader *in, uint64_t raw_len, uint64_t packed_len, unsigned slot,
+		    struct pack_reader *ret, struct err *err)
 {
 	struct pack_reader part;
 	if (!take(in, packed_len, &part) || packed_len > raw_len)
 		return damaged("a part is cut", err);
-	unsigned char *own = *ret_own = malloc((size_t)raw_len + SLACK);
+	unsigned char *own = codec_scratch(z, slot, (size_t)raw_len + SLACK);
 	if (!own)
 		return err_nomem(err);
 	memset(own + raw_len, 0, SLACK);
@@ -559,15 +566,17 @@ static int get_part(struct codec *z, struct pack_reader *in, uint64_t raw_len, u
 	return codec_unpack(z, (struct text){(const char *)part.at, (size_t)packed_len}, own, (size_t)raw_len, err);
 }
 
-static void unpacker_free(struct unpacker *x)
+static struct unpacker *unpacker_new(struct codec *z)
 {
+	struct unpacker *x = codec_scratch(z, SLOT_UNPACKER, sizeof(*x));
 	if (!x)
-		return;
+		return NULL;
+	size_t from = sizeof(x->entries);
+	memset((char *)x + from, 0, offsetof(struct unpacker, column) - from);
 	for (unsigned i = 0; i < LINE_KINDS; i++)
-		free(x->entries[i].entry);
-	free(x->piece);
-	free(x->shape);
-	free(x);
+		x->entries[i].n = 0;
+	x->z = z;
+	return x;
 }
 
 int line_unpack(struct codec *z, struct text packed, char *dest, size_t raw_len, struct err *err)
@@ -581,15 +590,14 @@ int line_unpack(struct codec *z, struct text packed, char *dest, size_t raw_len,
 	/* ids are at most as long as their text */
 	if (raw_len > LINE_CHUNK_MAX || n[0] > LINE_FRAME_MAX(raw_len) || n[2] > raw_len)
 		return damaged("they claim too much", err);
-	struct unpacker *x = calloc(1, sizeof(*x));
+	struct unpacker *x = unpacker_new(z);
 	if (!x)
 		return err_nomem(err);
-	unsigned char *own[2] = {NULL, NULL};
 	x->dest = x->at = dest;
 	x->end = dest + raw_len;
-	int r = get_part(z, &in, n[0], n[1], &frame, &own[0], err);
+	int r = get_part(z, &in, n[0], n[1], SLOT_FRAME, &frame, err);
 	if (!r)
-		r = get_part(z, &in, n[2], n[3], &x->ids, &own[1], err);
+		r = get_part(z, &in, n[2], n[3], SLOT_IDS, &x->ids, err);
 	if (!r && left(&in))
 		r = damaged("bytes left over", err);
 	if (!r)
@@ -602,8 +610,5 @@ int line_unpack(struct codec *z, struct text packed, char *dest, size_t raw_len,
 		r = open_templates(x, err);
 	if (!r)
 		r = write_lines(x, err);
-	free(own[0]);
-	free(own[1]);
-	unpacker_free(x);
 	return r;
 }

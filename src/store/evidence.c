@@ -146,16 +146,13 @@ int store_check_sha256(struct text data, struct text want, struct err *err)
 	return 0;
 }
 
-int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct text sha256, struct buf *out,
-		    struct err *err)
+int evidence_decode_with(struct codec *z, int64_t codec, int64_t byte_len, struct text data, struct text sha256,
+			 struct buf *out, struct err *err)
 {
 	buf_clear(out);
 	if (byte_len < 0 || (uint64_t)byte_len > CHUNK_MAX_DECODED_BYTES)
 		return err_set(err, ERR_DAMAGED, "chunk claims %" PRId64 " bytes", byte_len);
-	CLEANUP(codec_freep) struct codec *z = NULL;
-	int r = codec_new(&z, err);
-	if (!r)
-		r = buf_reserve(out, (size_t)byte_len, err);
+	int r = buf_reserve(out, (size_t)byte_len, err);
 	if (!r)
 		r = decode_bytes(z, codec, data, out->ptr, (size_t)byte_len, err);
 	if (r)
@@ -165,7 +162,15 @@ int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct te
 	return store_check_sha256(buf_text(out), sha256, err);
 }
 
-/* Row of evidence_chunk, as both readers below select it: byte_off, byte_len, codec, data, sha256. */
+int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct text sha256, struct buf *out,
+		    struct err *err)
+{
+	CLEANUP(codec_freep) struct codec *z = NULL;
+	int r = codec_new(&z, err);
+	return r ? r : evidence_decode_with(z, codec, byte_len, data, sha256, out, err);
+}
+
+/* Row of evidence_chunk: byte_off, byte_len, codec, data, sha256. */
 static int decode_row(struct sql *s, int64_t source, struct buf *out, struct err *err)
 {
 	int r = evidence_decode(sql_get_int(s, 2), sql_get_int(s, 1), sql_get_text(s, 3), sql_get_text(s, 4), out, err);
@@ -245,107 +250,6 @@ int evidence_read(struct case_file *c, int64_t source, uint64_t off, uint64_t le
 		}
 	}
 	return 0;
-}
-
-/* One chunk on its way from its row to write(). */
-struct walk_task {
-	struct task task;
-	const struct walk *w;
-	int64_t off, len, codec;
-	struct buf data, raw;
-	char sha[SHA256_BYTES];
-	size_t n_sha;
-};
-
-struct walk {
-	int (*write)(void *ctx, struct text bytes, uint64_t off);
-	void *ctx;
-	int64_t source;
-	struct err *err; /* write()'s, too */
-};
-
-static void walk_drop(struct task *task)
-{
-	struct walk_task *t = (struct walk_task *)task;
-	buf_done(&t->data);
-	buf_done(&t->raw);
-	free(t);
-}
-
-static int walk_run(struct task *task, struct err *err)
-{
-	struct walk_task *t = (struct walk_task *)task;
-	int r = evidence_decode(t->codec, t->len, buf_text(&t->data), (struct text){t->sha, t->n_sha}, &t->raw, err);
-	if (r)
-		err_where(err, "evidence S%" PRId64 "@%" PRId64, t->w->source, t->off);
-	return r;
-}
-
-static int walk_done(struct task *task, struct err *err)
-{
-	struct walk_task *t = (struct walk_task *)task;
-	int r = t->w->write(t->w->ctx, buf_text(&t->raw), (uint64_t)t->off);
-	if (r && err && t->w->err)
-		*err = *t->w->err;
-	walk_drop(task);
-	return r;
-}
-
-/* Row of evidence_chunk: byte_off, byte_len, codec, data, sha256. */
-static int walk_submit(const struct walk *w, struct pool *pool, struct sql *s, struct err *err)
-{
-	struct walk_task *t = calloc(1, sizeof(*t));
-	if (!t)
-		return err_nomem(err);
-	*t = (struct walk_task){
-	    .task = {.run = walk_run, .done = walk_done, .drop = walk_drop},
-	    .w = w,
-	    .off = sql_get_int(s, 0),
-	    .len = sql_get_int(s, 1),
-	    .codec = sql_get_int(s, 2),
-	    .data = BUF_INIT(2 * CHUNK_MAX_DECODED_BYTES),
-	    .raw = BUF_INIT(CHUNK_MAX_DECODED_BYTES),
-	};
-	struct text sha = sql_get_text(s, 4);
-	t->n_sha = sha.len == sizeof(t->sha) ? sha.len : 0;
-	memcpy(t->sha, sha.ptr ? sha.ptr : "", t->n_sha);
-	int r = buf_add_text(&t->data, sql_get_text(s, 3), err);
-	if (r) {
-		walk_drop(&t->task);
-		return r;
-	}
-	return pool_submit(pool, &t->task, err);
-}
-
-int evidence_each(struct case_file *c, struct pool *pool, int64_t source,
-		  int (*write)(void *ctx, struct text bytes, uint64_t off), void *ctx, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct walk w = {write, ctx, source, err};
-	struct pool *own = NULL;
-	uint64_t expect = 0;
-	int r = sql_prepare(&s, c,
-			    "SELECT byte_off, byte_len, codec, data, sha256 FROM evidence_chunk "
-			    "WHERE source = ?1 ORDER BY byte_off",
-			    err);
-	if (!r)
-		r = sql_int(s, 1, source, err);
-	if (!r && !pool)
-		r = pool_open(&own, 0, 1, err);
-	while (!r && (r = sql_step(s, err)) > 0) {
-		if ((uint64_t)sql_get_int(s, 0) != expect) {
-			r = err_set(err, ERR_DAMAGED, "bytes from %" PRIu64 " on are missing", expect);
-			err_where(err, "evidence S%" PRId64, source);
-			break;
-		}
-		expect += (uint64_t)sql_get_int(s, 1);
-		r = walk_submit(&w, pool ? pool : own, s, err);
-	}
-	/* no task outlives w */
-	struct err unused;
-	int drained = pool_drain(pool ? pool : own, r ? &unused : err);
-	pool_close(own);
-	return r ? r : drained;
 }
 
 /* --- refs --- */

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # grep.py - an expression sees one record at a time: line ends of both kinds, anchors, lookaround, very long records, and a
 # matcher that gives up says so; a last line without its end is believed only as far as it must be whole
+import csv
+import io
+import json
 import os
 import random
 import re
@@ -17,6 +20,11 @@ rng = random.Random(seed)
 
 def texts(box, case, regex, code=0):
     return [row["text"] for row in box.json("grep", case, regex, code=code)["rows"]]
+
+
+def is_number(text):
+    """What a spreadsheet takes as one, so that it is no formula."""
+    return re.fullmatch(r"-?[0-9]+", text) is not None
 
 
 with Box() as box:
@@ -40,6 +48,63 @@ with Box() as box:
         got = texts(box, "a.ptc", regex)
         expect(got == want, f"{regex}: {len(want)} records, got {len(got)}, first difference "
                             f"{next((p for p in zip(want, got) if p[0] != p[1]), None)}")
+
+    # any expression over any data gives what a plain scan of the records gives, in every form, wherever chunks end: short
+    # lines (more rows than a thread keeps), long ones over several chunks, no line end at the end
+    def lines_of(count, longest, huge):
+        parts = [bytes(rng.choice(b"ab01 \"\\-:") for _ in range(rng.randrange(longest))) for _ in range(500)]
+        out = [rng.choice(parts) for _ in range(count)]
+        for at in (rng.randrange(count) for _ in range(huge)):
+            out[at] = b"".join(rng.choice(parts) for _ in range((5 << 20) // longest))
+        return out
+
+    def expression(depth=0):
+        kind = rng.randrange(9 if depth < 3 else 4)
+        if kind < 3:
+            return "".join(re.escape(rng.choice('ab01 "\\-:')) for _ in range(rng.randrange(1, 4)))
+        if kind == 3:
+            return rng.choice((".", r"\d", r"\w", r"\s", "[a0]", "[^b]", r"\b", "^", "$", r"[^-\s]"))
+        if kind == 4:
+            return f"(?:{expression(depth + 1)}|{expression(depth + 1)})"
+        if kind == 5:
+            return f"(?:{expression(depth + 1)})" + rng.choice(("?", "{2}", "{1,3}"))
+        if kind == 6:
+            return rng.choice(("(?=", "(?!", "(?<=a", "(?<!0")) + rng.choice((")", "1)"))
+        return expression(depth + 1) + expression(depth + 1)
+
+    files = {"p.log": lines_of(150000, 6, 0), "q.log": lines_of(20000, 150, 3), "r.log": lines_of(3000, 40, 0)}
+    for name, records in files.items():
+        put(name, b"\n".join(records) + (b"" if name == "q.log" else b"\n"))
+    box.run("ingest", "p.ptc", *files, code=(0, 1, 3))
+    order = [row["path"] for row in box.json("sql", "p.ptc", "SELECT path FROM source ORDER BY source")["rows"]]
+    whole = []
+    for source, path in enumerate(order, 1):
+        at = 0
+        for record in files[os.path.basename(path)]:
+            whole.append((f"S{source}@{at}+{len(record)}", record))
+            at += len(record) + 1
+    for _ in range(int(os.environ.get("PAGETRAIL_PATTERNS", "10"))):
+        regex = expression()
+        matcher = re.compile(regex.encode())
+        want = [(ref, record.decode()) for ref, record in whole if matcher.search(record)]
+        form = rng.choice(("--json", "--jsonl", "--csv"))
+        out = box.run("grep", "p.ptc", form, "--columns", "ref,text", "--", regex).stdout.decode()
+        if form == "--csv":
+            got = [tuple(row) for row in csv.reader(io.StringIO(out, newline=""))][1:]
+            shown = [(ref, (text[:1] == "-" and not is_number(text)) * "'" + text.replace("\\", "\\\\")) for ref, text in want]
+        else:
+            rows = json.loads(out)["rows"] if form == "--json" else [json.loads(line) for line in out.splitlines()]
+            got, shown = [(row["ref"], row["text"]) for row in rows], want
+        if form == "--csv":  # long cells are cut, and say so
+            got, shown = [r for r in got if len(r[1]) < 4000], [r for r in shown if len(r[1]) < 4000]
+        expect(got == shown, f"{form} {regex}: {len(shown)} records, got {len(got)}, first difference "
+                             f"{next((p for p in zip(shown, got) if p[0] != p[1]), None)}")
+        some = json.loads(box.run("grep", "p.ptc", "--json", "--limit", "5", "--", regex).stdout)
+        expect([row["ref"] for row in some["rows"]] == [ref for ref, _ in want[:5]] and
+               some.get("rows_found", len(some["rows"])) == len(want), f"{regex}: the first 5 of {len(want)}, got {some}")
+    table = box.run("grep", "p.ptc", "--limit", "0", "--columns", "ref", "--", "^").stdout.decode().split()[1:]
+    expect(len(table) == len(whole) and all(ref.startswith(cell.rstrip("…")) for (ref, _), cell in zip(whole, table)),
+           f"a table of every record: {len(whole)}, got {len(table)}")
 
     # one record above the limit: what lies across the border of two pieces is found
     long = bytearray(b"z" * (20 << 20))

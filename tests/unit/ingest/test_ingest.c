@@ -121,7 +121,7 @@ static void check_evidence(struct case_file *c, int64_t source, const char *name
 	while ((n = fread(block, 1, sizeof(block), f)) > 0)
 		assert_int_equal(buf_add(&want, block, n, NULL), 0);
 	fclose(f);
-	assert_int_equal(evidence_each(c, NULL, source, add_bytes, &got, &err), 0);
+	assert_int_equal(evidence_each(c, source, add_bytes, &got, &err), 0);
 	assert_int_equal(got.len, want.len);
 	if (want.len)
 		assert_memory_equal(got.ptr, want.ptr, want.len);

@@ -722,7 +722,7 @@ static void verify_finds(void **state)
 			fail_msg("%s: %s", cases[i].undo, faults);
 	}
 	struct buf b = BUF_INIT(MIB);
-	assert_int_equal(evidence_each(c, NULL, 1, NULL, NULL, NULL), ERR_DAMAGED);
+	assert_int_equal(evidence_each(c, 1, NULL, NULL, NULL), ERR_DAMAGED);
 	buf_done(&b);
 }
 
