@@ -42,6 +42,7 @@ struct evidence_work {
 	int (*take)(void *ctx, void *own, struct text bytes, uint64_t off, struct err *err);
 	void (*free_own)(void *own);
 	void *ctx;
+	bool by_sums; /* no chunk is hashed whose pages had the right check sums */
 };
 struct evidence_walk;
 int evidence_walk_open(struct evidence_walk **ret, struct case_file *c, unsigned threads,

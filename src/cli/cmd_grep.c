@@ -333,7 +333,7 @@ static int run(int argc, char **argv, struct err *err)
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	CLEANUP(buf_done) struct buf regex = BUF_INIT(1 * MIB);
 	struct search s = {.carry = BUF_INIT(2 * RECORD_MAX_BYTES), .here = {.s = &s}};
-	const struct evidence_work work = {look, take, finder_free, &s};
+	const struct evidence_work work = {look, take, finder_free, &s, .by_sums = true};
 	struct evidence_walk *walk = NULL;
 	rc = buf_printf(&regex, err, "(?m)%s", args.at[1]); /* ^ and $ are a record's ends */
 	if (!rc)

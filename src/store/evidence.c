@@ -2,7 +2,8 @@
 /* evidence.c - the exact bytes of every source, in proved chunks
  *
  * What evidence_encode() gives out has been decoded again and compared. Reading checks the hash of every chunk that it
- * touches, so no byte leaves the case that did not enter it. The chunk decoded last stays with the connection.
+ * touches, so no byte leaves the case that did not enter it; only a walk that asks for it takes the check sums of pages
+ * instead (evidence_walk.c). The chunk decoded last stays with the connection.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,7 +147,7 @@ int store_check_sha256(struct text data, struct text want, struct err *err)
 	return 0;
 }
 
-int evidence_decode_with(struct codec *z, int64_t codec, int64_t byte_len, struct text data, struct text sha256,
+int evidence_decode_with(struct codec *z, int64_t codec, int64_t byte_len, struct text data, const struct text *sha256,
 			 struct buf *out, struct err *err)
 {
 	buf_clear(out);
@@ -159,7 +160,7 @@ int evidence_decode_with(struct codec *z, int64_t codec, int64_t byte_len, struc
 		return r;
 	out->len = (size_t)byte_len;
 	out->ptr[out->len] = 0;
-	return store_check_sha256(buf_text(out), sha256, err);
+	return sha256 ? store_check_sha256(buf_text(out), *sha256, err) : 0;
 }
 
 int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct text sha256, struct buf *out,
@@ -167,7 +168,7 @@ int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct te
 {
 	CLEANUP(codec_freep) struct codec *z = NULL;
 	int r = codec_new(&z, err);
-	return r ? r : evidence_decode_with(z, codec, byte_len, data, sha256, out, err);
+	return r ? r : evidence_decode_with(z, codec, byte_len, data, &sha256, out, err);
 }
 
 /* Row of evidence_chunk: byte_off, byte_len, codec, data, sha256. */

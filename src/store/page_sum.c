@@ -60,6 +60,7 @@ int page_sum_holds(const unsigned char page[CASE_PAGE_BYTES], uint32_t number)
 struct summed_file {
 	sqlite3_file base;
 	bool sums; /* its first page says that there are */
+	bool log;  /* and that some pages may be in a write-ahead log */
 	sqlite3_file *below;
 };
 
@@ -76,6 +77,8 @@ static struct summed_file *of(sqlite3_file *f)
  * version nobody knows here; it is refused as soon as its head has been read. */
 static void learn(struct summed_file *f, const unsigned char *p, int n, sqlite3_int64 off)
 {
+	if (off == 0 && n >= 100)
+		f->log = p[18] != 1 || p[19] != 1;
 	if (off == 0 && n >= 100)
 		f->sums = p[16] == CASE_PAGE_BYTES >> 8 && p[17] == 0 && p[20] == PAGE_SUM_BYTES && !p[60] && !p[61] &&
 			  !p[62] && p[63] <= CASE_VERSION;
@@ -196,6 +199,11 @@ static const sqlite3_io_methods shared_methods = {
     .xShmBarrier = file_shm_barrier,
     .xShmUnmap = file_shm_unmap,
 };
+
+bool page_sum_all(sqlite3_file *f)
+{
+	return f && (f->pMethods == &plain_methods || f->pMethods == &shared_methods) && of(f)->sums && !of(f)->log;
+}
 
 /* --- the VFS --- */
 

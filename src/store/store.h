@@ -47,9 +47,9 @@ int evidence_load(struct case_file *c, int64_t source, uint64_t off, struct err 
 /* Decodes and hashes one stored chunk into out (cleared first). ERR_DAMAGED. */
 int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct text sha256, struct buf *out,
 		    struct err *err) MUST_CHECK;
-/* The same with a codec that is kept for more of them. */
+/* The same with a codec that is kept for more of them. sha256 NULL: nothing is hashed. */
 struct codec;
-int evidence_decode_with(struct codec *z, int64_t codec, int64_t byte_len, struct text data, struct text sha256,
+int evidence_decode_with(struct codec *z, int64_t codec, int64_t byte_len, struct text data, const struct text *sha256,
 			 struct buf *out, struct err *err) MUST_CHECK;
 /* ERR_DAMAGED unless want holds the SHA-256 of data. */
 int store_check_sha256(struct text data, struct text want, struct err *err) MUST_CHECK;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "../../../src/store/page_sum.h"
 #include "pagetrail/case.h"
@@ -156,12 +157,52 @@ static void a_page_in_the_wrong_place(void **state)
 	assert_int_equal(count(CASE_READ, &n), ERR_DAMAGED);
 }
 
+/* Is all that SQLite reads from the case summed? */
+static bool all_summed(void)
+{
+	sqlite3 *db = NULL;
+	sqlite3_file *f = NULL;
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, page_sum_vfs(NULL)), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "SELECT count(*) FROM case_info", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f), SQLITE_OK);
+	bool all = page_sum_all(f);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	return all;
+}
+
+/* Not while somebody writes: pages of the log have no sums. Nor in a file of SQLite's own. */
+static void which_files(void **state)
+{
+	struct case_file *c;
+	sqlite3 *db = NULL;
+	sqlite3_file *f = NULL;
+	(void)state;
+	new_case();
+	assert_true(all_summed());
+	assert_int_equal(case_open(&c, path, CASE_WRITE, NULL), 0);
+	assert_false(all_summed());
+	assert_int_equal(case_close(c, NULL), 0);
+	assert_true(all_summed());
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f), SQLITE_OK);
+	assert_false(page_sum_all(f));
+	sqlite3_close(db);
+	unlink(path);
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, page_sum_vfs(NULL)),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE case_info(x)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_false(all_summed());
+	assert_false(page_sum_all(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_bit),
 	    cmocka_unit_test_setup_teardown(a_file, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_page_in_the_wrong_place, setup, teardown),
+	    cmocka_unit_test_setup_teardown(which_files, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
