@@ -122,6 +122,9 @@ int ask_int(struct case_file *c, const char *sql, int64_t *ret, struct err *err)
 int64_t system_now_ns(void);
 extern volatile sig_atomic_t system_stop; /* set by SIGINT, SIGTERM and SIGHUP once system_catch_stop() was called */
 void system_catch_stop(void);
+/* Buffers of a megabyte come and go by the thousand: giving each back to the system costs more than hashing it. Each thread
+ * keeps up to that much of what it has freed. */
+void system_keep_memory(int bytes);
 unsigned system_cpus(void);
 void system_print_error(const struct err *err);
 int system_exit_code(const struct err *err);

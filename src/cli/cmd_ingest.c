@@ -12,6 +12,8 @@
 
 #include "pagetrail/ingest.h"
 
+enum { KEEP_BYTES = 8 << 20 };
+
 struct run {
 	struct rows *rows;
 	struct progress progress;
@@ -331,6 +333,7 @@ static int run(int argc, char **argv, struct err *err)
 	o.jobs = (unsigned)jobs;
 	o.case_path = args.at[0];
 	system_catch_stop();
+	system_keep_memory(KEEP_BYTES);
 	signal(SIGPIPE, SIG_IGN); /* a closed pager is no reason to stop in the middle of a transaction */
 
 	CLEANUP(case_closep) struct case_file *c = NULL;

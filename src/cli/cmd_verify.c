@@ -8,7 +8,6 @@
 #include "cli.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdlib.h>
 
 #include "pagetrail/salvage.h"
@@ -243,13 +242,6 @@ static int note_sound(struct case_file *c, struct run *run, struct err *err)
 	return 0;
 }
 
-/* Buffers of a megabyte come and go by the thousand: giving each back to the system costs more than hashing it. */
-static void keep_memory(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 32 << 20);
-	mallopt(M_TRIM_THRESHOLD, 128 << 20);
-}
-
 static int run(int argc, char **argv, struct err *err)
 {
 	struct rows_options o = ROWS_OPTIONS_INIT;
@@ -266,7 +258,7 @@ static int run(int argc, char **argv, struct err *err)
 		return err_set(err, ERR_USAGE, "--head takes the 64 hex digits that a command printed as journal head");
 	if (jobs > 256)
 		return err_set(err, ERR_USAGE, "--jobs takes at most 256");
-	keep_memory();
+	system_keep_memory(128 << 20);
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = case_open(&c, args.at[0], CASE_INSPECT, err);
 	if (rc)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,12 @@ void system_catch_stop(void)
 		if (sigaction(stops[i], NULL, &was) || was.sa_handler != SIG_IGN)
 			sigaction(stops[i], &a, NULL);
 	signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error like a full disk */
+}
+
+void system_keep_memory(int bytes)
+{
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, bytes);
 }
 
 unsigned system_cpus(void)
