@@ -102,12 +102,16 @@ int event_batch_new(struct event_batch **ret, enum event_kind kind, uint32_t cap
 	arena_init(&b->arena, 0);
 	w->map_bytes = lay_out(b, NULL);
 	if (w->map_bytes && w->map_bytes < MAP_FROM_BYTES) {
-		w->map = calloc(1, w->map_bytes);
+		w->map = malloc(w->map_bytes);
 		if (!w->map) {
 			free(w);
 			return err_nomem(err);
 		}
 		lay_out(b, w->map);
+		/* what is not known is never read; the rest may be large, and is filled column by column */
+		memset(b->known, 0, cap * sizeof(*b->known));
+		if (b->run_end)
+			memset(b->run_end, 0, cap * sizeof(*b->run_end));
 	} else if (w->map_bytes) {
 		w->map = mmap(NULL, w->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (w->map == MAP_FAILED) {

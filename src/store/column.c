@@ -730,5 +730,9 @@ int column_append(struct case_file *c, int64_t source, const struct event_chunk 
 		r = sql_blob(s, 8, (struct text){(const char *)e->sha256, SHA256_BYTES}, err);
 	if (!r)
 		r = sql_blob(s, 9, buf_text(&e->data), err);
-	return r ? r : sql_run(s, err);
+	if (!r)
+		r = sql_run(s, err);
+	if (!r && !c->own_events)
+		c->own_events = sqlite3_last_insert_rowid(c->db);
+	return r;
 }

@@ -131,7 +131,11 @@ int evidence_append(struct case_file *c, int64_t source, const struct evidence_c
 		r = sql_int(s, 5, e->codec, err);
 	if (!r)
 		r = sql_blob(s, 6, data, err);
-	return r ? r : sql_run(s, err);
+	if (!r)
+		r = sql_run(s, err);
+	if (!r && !c->own_evidence)
+		c->own_evidence = sqlite3_last_insert_rowid(c->db);
+	return r;
 }
 
 /* --- reading --- */
@@ -171,10 +175,20 @@ int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct te
 	return r ? r : evidence_decode_with(z, codec, byte_len, data, &sha256, out, err);
 }
 
-/* Row of evidence_chunk: byte_off, byte_len, codec, data, sha256. */
+int evidence_decode_own(int64_t codec, int64_t byte_len, struct text data, struct buf *out, struct err *err)
+{
+	CLEANUP(codec_freep) struct codec *z = NULL;
+	int r = codec_new(&z, err);
+	return r ? r : evidence_decode_with(z, codec, byte_len, data, NULL, out, err);
+}
+
+/* Row of evidence_chunk: byte_off, byte_len, codec, data, sha256, rowid. */
 static int decode_row(struct sql *s, int64_t source, struct buf *out, struct err *err)
 {
-	int r = evidence_decode(sql_get_int(s, 2), sql_get_int(s, 1), sql_get_text(s, 3), sql_get_text(s, 4), out, err);
+	int64_t codec = sql_get_int(s, 2), len = sql_get_int(s, 1);
+	int r = own_row(s->c->own_evidence, sql_get_int(s, 5))
+		    ? evidence_decode_own(codec, len, sql_get_text(s, 3), out, err)
+		    : evidence_decode(codec, len, sql_get_text(s, 3), sql_get_text(s, 4), out, err);
 	if (r)
 		err_where(err, "evidence S%" PRId64 "@%" PRId64, source, sql_get_int(s, 0));
 	return r;
@@ -188,7 +202,7 @@ int evidence_load(struct case_file *c, int64_t source, uint64_t off, struct err 
 		return 1;
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int r = sql_prepare(&s, c,
-			    "SELECT byte_off, byte_len, codec, data, sha256 FROM evidence_chunk "
+			    "SELECT byte_off, byte_len, codec, data, sha256, rowid FROM evidence_chunk "
 			    "WHERE source = ?1 AND byte_off <= ?2 ORDER BY byte_off DESC LIMIT 1",
 			    err);
 	if (!r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan.c - all events of one kind, one decoded chunk at a time
  *
- * Order: source, first byte, chunk. The hash of a chunk is checked before it is decoded. A scan that goes on behind its
+ * Order: source, first byte, chunk. The hash of a chunk is checked before it is decoded, unless this connection wrote it. A scan that goes on behind its
  * first chunks decodes ahead, when the case has threads: a task is a chunk and the chunk of evidence that it refers to, both
  * read by the calling thread.
  */
@@ -24,6 +24,7 @@ struct scan_task {
 	struct buf data, evidence;
 	char evidence_sha[SHA256_BYTES];
 	size_t n_evidence_sha;
+	bool evidence_own;
 	int64_t off, len, codec; /* of the evidence; len 0: none */
 	struct event_batch *batch;
 	struct scan_task *next; /* that is decoded, too */
@@ -149,7 +150,8 @@ static int next_chunk(struct event_scan *s, struct text *ret, struct err *err)
 			return err_set(err, ERR_INTERRUPTED, "stopped");
 		s->chunk = sql_get_int(s->sql, 0);
 		*ret = sql_get_text(s->sql, 4);
-		r = store_check_sha256(*ret, sql_get_text(s->sql, 3), err);
+		r = own_row(s->sql->c->own_events, s->chunk) ? 0
+							     : store_check_sha256(*ret, sql_get_text(s->sql, 3), err);
 		if (!r)
 			r = may_hold(s, *ret, sql_get_text(s->sql, 5), err);
 		if (r < 0)
@@ -192,7 +194,9 @@ static int task_run(struct task *task, struct err *err)
 	struct raw_evidence raw = {t->off, BUF_INIT(CHUNK_MAX_DECODED_BYTES)};
 	struct column_reader from = {read_raw, &raw};
 	int r = 0;
-	if (t->len)
+	if (t->len && t->evidence_own)
+		r = evidence_decode_own(t->codec, t->len, buf_text(&t->evidence), &raw.bytes, err);
+	else if (t->len)
 		r = evidence_decode(t->codec, t->len, buf_text(&t->evidence),
 				    (struct text){t->evidence_sha, t->n_evidence_sha}, &raw.bytes, err);
 	if (!r)
@@ -233,7 +237,7 @@ static int load_evidence(struct event_scan *s, struct scan_task *t, struct err *
 		return r;
 	if (!s->evidence)
 		r = sql_prepare(&s->evidence, s->sql->c,
-				"SELECT byte_off, byte_len, codec, data, sha256 FROM evidence_chunk "
+				"SELECT byte_off, byte_len, codec, data, sha256, rowid FROM evidence_chunk "
 				"WHERE source = ?1 AND byte_off <= ?2 ORDER BY byte_off DESC LIMIT 1",
 				err);
 	if (!r)
@@ -246,6 +250,7 @@ static int load_evidence(struct event_scan *s, struct scan_task *t, struct err *
 		t->off = sql_get_int(s->evidence, 0);
 		t->len = sql_get_int(s->evidence, 1);
 		t->codec = sql_get_int(s->evidence, 2);
+		t->evidence_own = own_row(s->sql->c->own_evidence, sql_get_int(s->evidence, 5));
 		t->n_evidence_sha = copy_sha(t->evidence_sha, sql_get_text(s->evidence, 4));
 		r = buf_add_text(&t->evidence, sql_get_text(s->evidence, 3), err);
 	}

@@ -28,6 +28,9 @@ struct case_file {
 	uint64_t cache_off;
 	struct buf cache;
 	bool cache_full;
+	/* first rows that this connection has added (0: none). What it has hashed itself, and reads back through the page
+	 * sums, it does not hash again */
+	int64_t own_evidence, own_events;
 };
 
 struct sql {
@@ -51,6 +54,12 @@ int evidence_decode(int64_t codec, int64_t byte_len, struct text data, struct te
 struct codec;
 int evidence_decode_with(struct codec *z, int64_t codec, int64_t byte_len, struct text data, const struct text *sha256,
 			 struct buf *out, struct err *err) MUST_CHECK;
+/* The same for a chunk that is own_row(): its hash is not computed. */
+int evidence_decode_own(int64_t codec, int64_t byte_len, struct text data, struct buf *out, struct err *err) MUST_CHECK;
+static inline bool own_row(int64_t first_own, int64_t rowid)
+{
+	return first_own && rowid >= first_own;
+}
 /* ERR_DAMAGED unless want holds the SHA-256 of data. */
 int store_check_sha256(struct text data, struct text want, struct err *err) MUST_CHECK;
 /* What a row of the journal has as its sha256. prev: SHA256_BYTES. */
