@@ -94,6 +94,11 @@ void *arena_alloc(struct arena *a, size_t bytes)
 	return p ? memset(p, 0, bytes) : NULL;
 }
 
+void *arena_room(struct arena *a, size_t bytes)
+{
+	return take(a, MAX(bytes, 1), ALIGN);
+}
+
 void *arena_array(struct arena *a, size_t n, size_t size)
 {
 	size_t bytes;

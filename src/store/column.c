@@ -403,9 +403,10 @@ static int open_section(struct decoder *x, const struct section *s, bool keep, s
 {
 	char *to;
 	if (keep) {
-		to = arena_alloc(&x->b->arena, s->raw_len + 1);
+		to = arena_room(&x->b->arena, s->raw_len + 1);
 		if (!to)
 			return err_nomem(err);
+		to[s->raw_len] = 0;
 	} else {
 		buf_clear(&x->raw);
 		int r = buf_reserve(&x->raw, s->raw_len + 1, err);
@@ -618,9 +619,10 @@ static int load_bytes(struct decoder *x, const struct head *h, const struct colu
 		return 0;
 	if (!from)
 		return err_set(err, ERR_BUG, "event chunk: it refers to bytes of its source");
-	char *to = arena_alloc(&x->b->arena, (size_t)h->bytes + 1);
+	char *to = arena_room(&x->b->arena, (size_t)h->bytes + 1);
 	if (!to)
 		return err_nomem(err);
+	to[h->bytes] = 0;
 	x->off = h->off;
 	x->bytes = (struct text){to, (size_t)h->bytes};
 	return from->read(from->ctx, h->off, (size_t)h->bytes, to, err);

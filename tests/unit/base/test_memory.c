@@ -218,6 +218,7 @@ static void test_arena(void **state)
 	assert_int_equal(a.used, 0);
 	assert_null(arena_array(&a, SIZE_MAX / 2, 3));
 	assert_null(arena_alloc(&a, SIZE_MAX));
+	assert_null(arena_room(&a, SIZE_MAX));
 	t = arena_text(&a, TEXT("hello"));
 	assert_string_equal(t.ptr, "hello");
 	q = arena_alloc(&a, 8);
@@ -239,6 +240,7 @@ static void test_arena_limit(void **state)
 	assert_null(arena_alloc(&a, 1));
 	arena_reset(&a);
 	assert_null(arena_alloc(&a, 1001));
+	assert_null(arena_room(&a, 1001));
 	assert_non_null(arena_alloc(&a, 999));
 	assert_null(arena_text(&a, TEXT("x")).ptr); /* its NUL does not fit */
 	arena_done(&a);
