@@ -79,8 +79,8 @@ int rows_real(struct rows *r, double v, struct err *err) MUST_CHECK;
 int rows_time(struct rows *r, int64_t ns, struct err *err) MUST_CHECK;
 int rows_end_row(struct rows *r, struct err *err) MUST_CHECK;
 /* Rows that another thread makes, cell by cell as above, for rows_join() to give out; *ret NULL: not of this form, where rows
- * are counted or measured one by one (a table, a limit). A part is freed by rows_drop(). */
-int rows_part(struct rows **ret, const struct rows *r, struct err *err) MUST_CHECK;
+ * are counted or measured one by one (a table, a limit). bytes: that it will hold, mostly. A part is freed by rows_drop(). */
+int rows_part(struct rows **ret, const struct rows *r, size_t bytes, struct err *err) MUST_CHECK;
 size_t rows_part_bytes(const struct rows *part); /* not joined yet */
 void rows_join(struct rows *r, struct rows *part);
 /* Writes what is left and frees; *ret_count = rows given (not only those shown). */

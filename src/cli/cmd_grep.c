@@ -190,7 +190,7 @@ static int finder_new(struct finder **ret, const struct search *s, struct err *e
 	f->s = s;
 	int rc = match_new(&f->match, err);
 	if (!rc)
-		rc = rows_part(&f->rows, s->rows, err);
+		rc = rows_part(&f->rows, s->rows, PART_BYTES, err);
 	f->part = f->rows;
 	if (!rc && !f->rows && !(f->hits = malloc(HITS_MAX * sizeof(*f->hits))))
 		rc = err_nomem(err);

@@ -61,6 +61,9 @@ static int shown_columns(struct rows *r, struct err *err)
 			rc = buf_add_char(&r->keys, ':', err);
 		r->key_end[i] = r->keys.len;
 	}
+	r->direct = r->format == ROWS_JSON || r->format == ROWS_JSONL;
+	for (unsigned i = 1; i < r->n_shown; i++)
+		r->direct &= r->shown[i] > r->shown[i - 1];
 	return rc;
 }
 
@@ -138,6 +141,8 @@ void rows_drop(struct rows *r)
 {
 	if (!r)
 		return;
+	if (r->n_direct) /* of a row that did not come to its end */
+		r->out.len = r->row_start;
 	if (!r->part && r->format != ROWS_JSON)
 		write_out(r);
 	zone_close(r->zone);
@@ -224,6 +229,36 @@ static int put_words(struct rows *r, struct text v, struct err *err)
 	return rc;
 }
 
+static int json_cell(struct buf *to, struct text v, bool quote, struct err *err)
+{
+	if (!v.ptr)
+		return buf_add(to, "null", 4, err);
+	return quote ? buf_json_string(to, v, err) : buf_add_text(to, v, err);
+}
+
+/* What comes before a JSON row. */
+static struct text row_head(const struct rows *r)
+{
+	if (r->format == ROWS_JSONL)
+		return TEXT("{");
+	return r->count || r->part ? TEXT(",\n{") : TEXT("\n{");
+}
+
+/* The next cell of a row whose cells come in the order in which they are shown. */
+static int direct_cell(struct rows *r, struct text v, bool quote, struct err *err)
+{
+	unsigned i = r->n_direct++;
+	size_t key = i ? r->key_end[i - 1] : 0;
+	int rc = 0;
+	if (!i) {
+		r->row_start = r->out.len;
+		rc = buf_add_text(&r->out, row_head(r), err);
+	}
+	if (!rc)
+		rc = buf_add(&r->out, r->keys.ptr + key, r->key_end[i] - key, err);
+	return rc ? rc : json_cell(&r->out, v, quote, err);
+}
+
 static int cell(struct rows *r, struct text v, bool quote, struct err *err)
 {
 	unsigned at = r->at++;
@@ -231,13 +266,12 @@ static int cell(struct rows *r, struct text v, bool quote, struct err *err)
 		return err_set(err, ERR_BUG, "more cells than columns");
 	if (!r->wanted[at] || beyond_limit(r))
 		return 0;
+	if (r->direct)
+		return direct_cell(r, v, quote, err);
 	r->cell_start[at] = r->row.len;
 	int rc;
 	if (r->format == ROWS_JSON || r->format == ROWS_JSONL) {
-		if (!v.ptr)
-			rc = buf_add(&r->row, "null", 4, err);
-		else
-			rc = quote ? buf_json_string(&r->row, v, err) : buf_add_text(&r->row, v, err);
+		rc = json_cell(&r->row, v, quote, err);
 	} else if (v.ptr && r->format == ROWS_TABLE && r->columns[at].type == CELL_JSON) {
 		rc = put_words(r, v, err);
 	} else {
@@ -300,29 +334,15 @@ void rows_put(struct rows *r, struct text t)
 
 static void put_json_row(struct rows *r)
 {
-	size_t key = 0, need = r->keys.len + r->row.len + 8;
-	for (unsigned i = 0; i < r->n_shown; i++) /* one may be shown twice */
-		need += rows_cell(r, (unsigned)r->shown[i]).len;
-	char *p = rows_room(r, need);
-	if (!p)
-		return;
-	if (r->format == ROWS_JSON && (r->count || r->part))
-		*p++ = ',';
-	if (r->format == ROWS_JSON)
-		*p++ = '\n';
-	*p++ = '{';
-	for (unsigned i = 0; i < r->n_shown; i++) {
-		struct text t = rows_cell(r, (unsigned)r->shown[i]);
-		memcpy(p, r->keys.ptr + key, r->key_end[i] - key);
-		p += r->key_end[i] - key;
-		key = r->key_end[i];
-		memcpy(p, t.ptr, t.len);
-		p += t.len;
+	if (!r->direct)
+		rows_put(r, row_head(r));
+	for (unsigned i = 0; i < r->n_shown && !r->direct; i++) {
+		size_t key = i ? r->key_end[i - 1] : 0;
+		rows_put(r, (struct text){r->keys.ptr + key, r->key_end[i] - key});
+		rows_put(r, rows_cell(r, (unsigned)r->shown[i]));
 	}
-	*p++ = '}';
-	if (r->format == ROWS_JSONL)
-		*p++ = '\n';
-	r->out.len = (size_t)(p - r->out.ptr);
+	rows_put(r, r->format == ROWS_JSONL ? TEXT("}\n") : TEXT("}"));
+	r->n_direct = 0;
 }
 
 static void put_csv_cell(struct rows *r, struct text t)
@@ -394,7 +414,7 @@ int rows_end_row(struct rows *r, struct err *err)
 
 /* --- parts --- */
 
-int rows_part(struct rows **ret, const struct rows *r, struct err *err)
+int rows_part(struct rows **ret, const struct rows *r, size_t bytes, struct err *err)
 {
 	*ret = NULL;
 	if (r->format == ROWS_TABLE || r->limit)
@@ -406,6 +426,8 @@ int rows_part(struct rows **ret, const struct rows *r, struct err *err)
 	p->n_shown = r->n_shown;
 	memcpy(p->shown, r->shown, sizeof(p->shown));
 	int rc = shown_columns(p, err);
+	if (!rc) /* at once: memory that is never touched costs nothing, growing does */
+		rc = buf_reserve(&p->out, bytes + bytes / 4, err);
 	if (rc) {
 		rows_drop(p);
 		return rc;

@@ -23,6 +23,9 @@ struct rows {
 	bool wanted[ROWS_COLUMNS_MAX]; /* shown at all */
 	struct buf keys;               /* JSON: ,"name": for each column shown */
 	size_t key_end[ROWS_COLUMNS_MAX];
+	bool direct; /* JSON, shown in the order of the columns: cells go to `out` at once */
+	unsigned n_direct;
+	size_t row_start;
 	bool part;   /* never written by itself */
 	unsigned at; /* next cell */
 	int64_t limit, count, printed;

@@ -18,7 +18,7 @@
 #include "page_sum.h"
 #include "store.h"
 
-enum { QUEUE_PER_THREAD = 3, KEEP_BYTES = 4 * MIB };
+enum { QUEUE_PER_THREAD = 2, KEEP_BYTES = 4 * MIB };
 
 struct walk_task {
 	struct task task;
