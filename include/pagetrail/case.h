@@ -70,7 +70,7 @@ int case_digest(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST
 /* One hash over all that is stored of a source: row, rejects, hashes of its chunks. It stands in its journal row. Hex. */
 int source_seal(struct case_file *c, int64_t source, char out[SHA256_HEX], struct err *err) MUST_CHECK;
 
-/* --- tables that follow from the events */
+/* --- tables that follow from the events; those with a row a request are in row_tables.h */
 extern const char *const derived_tables[]; /* ends with NULL */
 int derived_digest(struct case_file *c, char out[SHA256_HEX], struct err *err) MUST_CHECK;
 /* Puts empty temporary tables in front of them and of case_info: until derived_unshadow() statements that name no schema

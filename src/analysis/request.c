@@ -70,15 +70,16 @@ static int lookup_prefix(struct case_file *c, struct text name, int64_t *ret, st
 	    name, (struct text){upto, n}, ret, err);
 }
 
-/* Requests of which this is the name, or was until it was made unique; the first is shown with its number too. */
+/* Requests of which this is the name, or was until it was made unique: numbers follow each other without a gap. The first
+ * is shown with its number too. */
 static int lookup_name(struct case_file *c, struct text name, int64_t *ret, struct err *err)
 {
 	return lookup(
 	    c,
-	    "SELECT request, CASE WHEN name = ?1 AND EXISTS (SELECT 1 FROM request WHERE name > ?1 || '#' AND name "
-	    "< ?1 || '$' AND substr(name, length(?1) + 2) NOT GLOB '*[^0-9]*') THEN name || '#1' ELSE name END "
-	    "FROM request WHERE name = ?1 OR (name > ?1 || '#' AND name < ?1 || '$' AND substr(name, length(?1) + "
-	    "2) NOT GLOB '*[^0-9]*' AND EXISTS (SELECT 1 FROM request WHERE name = ?1)) ORDER BY request",
+	    "WITH RECURSIVE same(n, name, request) AS (SELECT 1, ?1, (SELECT request FROM request WHERE name = ?1) "
+	    "UNION ALL SELECT n + 1, ?1 || '#' || (n + 1), (SELECT request FROM request WHERE name = ?1 || '#' || "
+	    "(n + 1)) FROM same WHERE request IS NOT NULL) SELECT request, CASE WHEN n = 1 AND (SELECT count(*) "
+	    "FROM same) > 2 THEN name || '#1' ELSE name END FROM same WHERE request IS NOT NULL ORDER BY request",
 	    name, (struct text){NULL, 0}, ret, err);
 }
 

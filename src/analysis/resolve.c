@@ -13,7 +13,7 @@
 #include "resolve_verify.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 6
+#define RESOLVE_VERSION 7
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
@@ -69,26 +69,12 @@ static int sort_workers(struct resolve *r, struct err *err)
 
 static int resolve_clear(struct case_file *c, struct err *err)
 {
-	return sql_exec(
-	    c,
-	    "DROP INDEX IF EXISTS request_by_name; DROP INDEX IF EXISTS alias_by_value; DROP INDEX IF EXISTS "
-	    "alias_by_request; "
-	    "DROP INDEX IF EXISTS leg_by_request; DROP INDEX IF EXISTS leg_by_worker; "
-	    "DROP INDEX IF EXISTS response_by_request; "
-	    "DELETE FROM response; DELETE FROM leg; DELETE FROM alias; DELETE FROM request; DELETE FROM gap; "
-	    "DELETE FROM clock; DELETE FROM boot; DELETE FROM tenant; DELETE FROM worker;",
-	    err);
-}
-
-/* Indexes come after the rows: filling a table with live ones takes several times as long. */
-static int resolve_index(struct case_file *c, struct err *err)
-{
-	return sql_exec(c,
-			"CREATE UNIQUE INDEX request_by_name ON request(name); "
-			"CREATE INDEX alias_by_value ON alias(value); CREATE INDEX alias_by_request ON alias(request); "
-			"CREATE INDEX leg_by_request ON leg(request); "
-			"CREATE INDEX response_by_request ON response(request);",
-			err);
+	int res = row_tables_clear(c, err);
+	return res ? res
+		   : sql_exec(c,
+			      "DELETE FROM gap; DELETE FROM clock; DELETE FROM boot; DELETE FROM tenant; "
+			      "DELETE FROM worker;",
+			      err);
 }
 
 static int resolve_events(struct resolve *r, struct err *err)
@@ -188,8 +174,6 @@ static int resolve_into(struct case_file *c, bool fresh, struct event_feed *feed
 		res = resolve_clear(c, err);
 	if (!res)
 		res = resolve_rows(&r, err);
-	if (!res && !fresh)
-		res = resolve_index(c, err);
 	char unlisted[32];
 	(void)snprintf(unlisted, sizeof(unlisted), "%u", r.unlisted);
 	CLEANUP(buf_done) struct buf ordered = BUF_INIT(16 * MIB);

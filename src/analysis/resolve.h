@@ -16,6 +16,7 @@
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 #include "pagetrail/feed.h"
+#include "pagetrail/row_tables.h"
 
 #define UNKNOWN           INT64_MIN
 #define NO_INDEX          UINT32_MAX
@@ -448,6 +449,8 @@ struct ref_node row_ref(uint32_t source, const struct event_batch *b, uint32_t r
 int refs_add(struct resolve *r, struct refs *to, struct ref_node ref, struct err *err) MUST_CHECK;
 int refs_add_all(struct resolve *r, struct refs *to, const struct refs *from, struct err *err) MUST_CHECK;
 /* JSON array, sorted by source and offset. */
+/* In order; returns how many. */
+unsigned refs_list(const struct resolve *r, const struct refs *refs, struct ref list[REFS_MAX]);
 int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out, struct err *err) MUST_CHECK;
 int gap_add(struct resolve *r, const struct gap *g, struct err *err) MUST_CHECK;
 struct text arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3); /* NULL ptr: out of memory */

@@ -340,22 +340,8 @@ static int ref_cmp(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-/* Decimal digits of v behind to; returns the end. Millions of refs are written: printf would be most of their cost. */
-static char *put_number(char *to, uint64_t v)
+unsigned refs_list(const struct resolve *r, const struct refs *refs, struct ref list[REFS_MAX])
 {
-	char digits[20];
-	unsigned n = 0;
-	do
-		digits[n++] = (char)('0' + v % 10);
-	while (v /= 10);
-	while (n)
-		*to++ = digits[--n];
-	return to;
-}
-
-int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out, struct err *err)
-{
-	struct ref list[REFS_MAX];
 	unsigned n = 0;
 	for (uint32_t at = refs->head; at && n < REFS_MAX;) {
 		const struct ref_node *node = shelf_at(&r->refs, at - 1);
@@ -363,21 +349,22 @@ int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out,
 		at = node->next;
 	}
 	qsort(list, n, sizeof(*list), ref_cmp);
+	return n;
+}
+
+int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out, struct err *err)
+{
+	struct ref list[REFS_MAX];
+	unsigned n = refs_list(r, refs, list);
 	buf_clear(out);
 	int res = buf_add_char(out, '[', err);
 	for (unsigned i = 0; i < n && !res; i++) {
-		char text[80], *at = text;
-		if (i)
-			*at++ = ',';
-		*at++ = '"';
-		*at++ = 'S';
-		at = put_number(at, (uint64_t)list[i].source);
-		*at++ = '@';
-		at = put_number(at, list[i].off);
-		*at++ = '+';
-		at = put_number(at, list[i].len);
-		*at++ = '"';
-		res = buf_add(out, text, (size_t)(at - text), err);
+		char text[80];
+		res = buf_add(out, i ? ",\"" : "\"", i ? 2 : 1, err);
+		if (!res)
+			res = buf_add_text(out, text_of(ref_format(list[i], text, sizeof(text))), err);
+		if (!res)
+			res = buf_add_char(out, '"', err);
 	}
 	return res ? res : buf_add_char(out, ']', err);
 }

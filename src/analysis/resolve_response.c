@@ -383,56 +383,45 @@ static int response_of(struct resolve *r, const struct request *q, struct respon
 	return res;
 }
 
-static int response_row(struct resolve *r, struct sql *s, const struct request *q, const struct response *p, int64_t id,
-			struct buf *tmp, struct err *err)
+static int response_row(struct resolve *r, struct row_writer *w, const struct request *q, const struct response *p,
+			int64_t id, struct err *err)
 {
-	const int64_t head[] = {id, q->id, q->attempts, p->status, p->streamed < 0 ? UNKNOWN : p->streamed, p->prompt};
-	int res = 0, c = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(head) && !res; i++)
-		res = sql_int(s, ++c, head[i], err);
-	if (!res)
-		res = sql_text_kept(s, ++c, maybe(flag_name(p->prompt == UNKNOWN ? FLAG_NONE : p->prompt_flag)), err);
-	if (!res)
-		res = sql_int(s, ++c, p->output, err);
-	if (!res)
-		res = sql_int(s, ++c, p->bytes, err);
 	static const char *const tri[] = {"no", "yes", "unknown"};
-	if (!res)
-		res = sql_text_kept(s, ++c, text_of(tri[p->delivered]), err);
-	if (!res)
-		res = sql_text_kept(s, ++c, text_of(p->basis), err);
-	if (!res)
-		res = sql_int(s, ++c, p->started, err);
-	if (!res)
-		res = sql_int(s, ++c, p->finished, err);
-	if (!res)
-		res = refs_json(r, &p->refs, tmp, err);
-	if (!res)
-		res = sql_text_kept(s, ++c, buf_text(tmp), err);
-	return res ? res : sql_run(s, err);
+	struct ref refs[REFS_MAX];
+	unsigned n = refs_list(r, &p->refs, refs);
+	row_put_int(w, RESPONSE_RESPONSE, id);
+	row_put_int(w, RESPONSE_REQUEST, q->id);
+	row_put_int(w, RESPONSE_ATTEMPTS, q->attempts);
+	row_put_int(w, RESPONSE_STATUS, p->status);
+	row_put_int(w, RESPONSE_STREAMED, p->streamed < 0 ? UNKNOWN : p->streamed);
+	row_put_int(w, RESPONSE_PROMPT_TOKENS, p->prompt);
+	row_put_text(w, RESPONSE_PROMPT_TOKENS_FLAG, maybe(flag_name(p->prompt == UNKNOWN ? FLAG_NONE : p->prompt_flag)));
+	row_put_int(w, RESPONSE_COMPLETION_TOKENS, p->output);
+	row_put_int(w, RESPONSE_BYTES_SENT, p->bytes);
+	row_put_text(w, RESPONSE_DELIVERED, text_of(tri[p->delivered]));
+	row_put_text(w, RESPONSE_DELIVERED_BASIS, text_of(p->basis));
+	row_put_int(w, RESPONSE_STARTED_NS, p->started);
+	row_put_int(w, RESPONSE_FINISHED_NS, p->finished);
+	for (unsigned i = 0; i < n; i++)
+		row_put_ref(w, RESPONSE_REFS, refs[i]);
+	return row_next(w, err);
 }
 
 int response_write(struct resolve *r, struct err *err)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	CLEANUP(buf_done) struct buf tmp = BUF_INIT(64 * KIB);
+	CLEANUP(row_writer_freep) struct row_writer *w = NULL;
 	int64_t id = 0;
-	int res =
-	    sql_prepare(&s, r->c,
-			"INSERT INTO response(response, request, attempts, status, streamed, prompt_tokens, "
-			"prompt_tokens_flag, completion_tokens, bytes_sent, delivered, delivered_basis, started_ns, "
-			"finished_ns, refs) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-			err);
+	int res = row_writer_open(&w, r->c, ROWS_RESPONSE, err);
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		const struct request *q = shelf_at(&r->requests, r->request_order[i]);
 		struct response p;
 		uint32_t mark = r->refs.n; /* its list is not needed again */
 		res = response_of(r, q, &p, err);
 		if (!res && (p.gateway || p.answer))
-			res = response_row(r, s, q, &p, ++id, &tmp, err);
+			res = response_row(r, w, q, &p, ++id, err);
 		r->refs.n = mark;
 		if (!res)
 			res = resolve_tick(r, err);
 	}
-	return res;
+	return res ? res : row_end(w, err);
 }

@@ -12,6 +12,7 @@
 
 #include "pagetrail/buf.h"
 #include "pagetrail/limits.h"
+#include "pagetrail/row_tables.h"
 
 struct compare {
 	struct case_file *c;
@@ -119,9 +120,13 @@ static int compare_all(struct compare *v, struct err *err)
 	int r = 0;
 	for (int i = 0; !r && derived_tables[i]; i++)
 		r = compare_table(v, derived_tables[i], "ORDER BY rowid", err);
-	return r ? r
-		 : compare_table(v, "case_info",
-				 "WHERE key IN ('page_logs_in_order', 'page_rids_unlisted') ORDER BY key", err);
+	if (!r)
+		r = row_tables_compare(v->c, v->report, v->ctx, err);
+	if (r > 0)
+		v->faults = true;
+	return r < 0 ? r
+		     : compare_table(v, "case_info",
+				     "WHERE key IN ('page_logs_in_order', 'page_rids_unlisted') ORDER BY key", err);
 }
 
 static int verify_now(struct compare *v, struct event_feed *feed, struct err *err)

@@ -7,12 +7,6 @@
 
 #include <stdlib.h>
 
-static struct sql *statement(struct resolve *r, const char *text, struct err *err)
-{
-	struct sql *s = NULL;
-	return sql_prepare(&s, r->c, text, err) ? NULL : s;
-}
-
 static int tenant_cmp(const void *a, const void *b, void *ctx)
 {
 	const struct resolve *r = ctx;
@@ -29,8 +23,8 @@ static int tenants_write(struct resolve *r, struct err *err)
 {
 	uint32_t n = 0, *list = NULL;
 	CLEANUP(sql_endp)
-	struct sql *s = statement(r, "INSERT INTO tenant(tenant, name) VALUES(?, ?)", err);
-	int res = s ? 0 : ERR_STORE;
+	struct sql *s = NULL;
+	int res = sql_prepare(&s, r->c, "INSERT INTO tenant(tenant, name) VALUES(?, ?)", err);
 	for (uint32_t i = 0; i < r->lives.n && !res; i++) {
 		*tenant_id(r, life_at(r, i)->tenant) = 0;
 		res = resolve_tick(r, err);
@@ -81,24 +75,20 @@ static int conflict_text(uint32_t bits, struct buf *out, struct err *err)
 	return res;
 }
 
-static int write_request(struct resolve *r, struct sql *s, const struct request *q, struct buf *tmp, struct err *err)
+static int write_request(struct resolve *r, struct row_writer *w, const struct request *q, struct buf *tmp,
+			 struct err *err)
 {
 	int res = conflict_text(q->conflict, tmp, err);
-	if (!res)
-		res = sql_int(s, 1, q->id, err);
-	if (!res)
-		res = sql_text_kept(s, 2, names_text(&r->names, q->name), err);
-	if (!res)
-		res = sql_int(s, 3, q->tenant ? *tenant_id(r, q->tenant) : UNKNOWN, err);
-	if (!res)
-		res = sql_text_kept(s, 4, names_text(&r->names, q->model), err);
-	if (!res)
-		res = sql_int(s, 5, q->first, err);
-	if (!res)
-		res = sql_int(s, 6, q->last, err);
-	if (!res)
-		res = sql_text_kept(s, 7, q->conflict ? buf_text(tmp) : (struct text){NULL, 0}, err);
-	return res ? res : sql_run(s, err);
+	if (res)
+		return res;
+	row_put_int(w, REQUEST_REQUEST, q->id);
+	row_put_text(w, REQUEST_NAME, names_text(&r->names, q->name));
+	row_put_int(w, REQUEST_TENANT, q->tenant ? *tenant_id(r, q->tenant) : UNKNOWN);
+	row_put_text(w, REQUEST_MODEL, names_text(&r->names, q->model));
+	row_put_int(w, REQUEST_FIRST_NS, q->first);
+	row_put_int(w, REQUEST_LAST_NS, q->last);
+	row_put_text(w, REQUEST_CONFLICT, q->conflict ? buf_text(tmp) : (struct text){NULL, 0});
+	return row_next(w, err);
 }
 
 struct alias_row {
@@ -106,61 +96,29 @@ struct alias_row {
 	uint32_t value, worker; /* worker: index + 1 */
 };
 
-enum { ALIAS_BATCH = 32 }; /* rows that go out at once: half the cost of one by one */
-
-struct alias_pending {
-	int64_t request;
-	struct alias_row row;
-	enum rule rule;
-};
-
 struct alias_writer {
-	struct sql *one, *many;
-	struct alias_row rows[4 * CHAIN_MAX]; /* what this request has already */
-	unsigned n, n_pending;
-	struct alias_pending pending[ALIAS_BATCH];
+	struct row_writer *rows;
+	struct alias_row have[4 * CHAIN_MAX]; /* what this request has already */
+	unsigned n;
 };
-
-static int bind_alias(struct resolve *r, struct sql *s, int at, const struct alias_pending *p, struct err *err)
-{
-	static const char *const kinds[] = {"gateway_id", "response_id", "trace_id", "rid", "room"};
-	int res = sql_int(s, at, p->request, err);
-	if (!res)
-		res = sql_text_kept(s, at + 1, text_of(kinds[p->row.kind]), err);
-	if (!res)
-		res = sql_text_kept(s, at + 2, names_text(&r->names, p->row.value), err);
-	if (!res)
-		res = sql_int(s, at + 3, p->row.worker ? worker_at(r, p->row.worker - 1)->id : UNKNOWN, err);
-	return res ? res : sql_text_kept(s, at + 4, text_of(rule_name(p->rule)), err);
-}
-
-static int flush_aliases(struct resolve *r, struct alias_writer *w, struct err *err)
-{
-	bool full = w->n_pending == ALIAS_BATCH;
-	int res = 0;
-	for (unsigned i = 0; i < w->n_pending && !res; i++) {
-		res = bind_alias(r, full ? w->many : w->one, full ? (int)i * 5 + 1 : 1, &w->pending[i], err);
-		if (!res && !full)
-			res = sql_run(w->one, err);
-	}
-	if (!res && full)
-		res = sql_run(w->many, err);
-	w->n_pending = 0;
-	return res;
-}
 
 static int write_alias(struct resolve *r, struct alias_writer *w, const struct request *q, struct alias_row a,
 		       enum rule rule, struct err *err)
 {
+	static const char *const kinds[] = {"gateway_id", "response_id", "trace_id", "rid", "room"};
 	if (!a.value)
 		return 0;
 	for (unsigned i = 0; i < w->n; i++)
-		if (w->rows[i].kind == a.kind && w->rows[i].value == a.value && w->rows[i].worker == a.worker)
+		if (w->have[i].kind == a.kind && w->have[i].value == a.value && w->have[i].worker == a.worker)
 			return 0;
-	if (w->n < ARRAY_SIZE(w->rows))
-		w->rows[w->n++] = a;
-	w->pending[w->n_pending++] = (struct alias_pending){q->id, a, rule};
-	return w->n_pending == ALIAS_BATCH ? flush_aliases(r, w, err) : 0;
+	if (w->n < ARRAY_SIZE(w->have))
+		w->have[w->n++] = a;
+	row_put_int(w->rows, ALIAS_REQUEST, q->id);
+	row_put_text(w->rows, ALIAS_KIND, text_of(kinds[a.kind]));
+	row_put_text(w->rows, ALIAS_VALUE, names_text(&r->names, a.value));
+	row_put_int(w->rows, ALIAS_WORKER, a.worker ? worker_at(r, a.worker - 1)->id : UNKNOWN);
+	row_put_text(w->rows, ALIAS_RULE, text_of(rule_name(rule)));
+	return row_next(w->rows, err);
 }
 
 static int write_aliases(struct resolve *r, struct alias_writer *w, const struct request *q, struct err *err)
@@ -201,36 +159,36 @@ static int write_aliases(struct resolve *r, struct alias_writer *w, const struct
 	return res;
 }
 
-static int bind_leg(struct resolve *r, struct sql *s, const struct request *q, const struct leg *l, int64_t id,
-		    struct err *err)
+static int write_leg(struct resolve *r, struct row_writer *w, const struct request *q, const struct leg *l, int64_t id,
+		     struct err *err)
 {
 	static const char *const outcomes[] = {NULL, "finished", "aborted", "failed", "truncated", "rejected"};
-	const int64_t head[] = {id, q->id, l->attempt, worker_at(r, l->worker)->id,
-				l->boot ? boot_at(r, l->boot - 1)->id : UNKNOWN};
-	int res = 0, c = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(head) && !res; i++)
-		res = sql_int(s, ++c, head[i], err);
-	const struct text names[] = {maybe(role_name((enum role)l->role)), names_text(&r->names, l->rid),
-				     names_text(&r->names, l->room)};
-	for (size_t i = 0; i < ARRAY_SIZE(names) && !res; i++)
-		res = sql_text_kept(s, ++c, names[i], err);
-	const int64_t times[] = {l->started, l->finished, l->input};
-	for (size_t i = 0; i < ARRAY_SIZE(times) && !res; i++)
-		res = sql_int(s, ++c, times[i], err);
-	if (!res)
-		res = sql_text_kept(s, ++c, maybe(flag_name((enum flag)l->input_flag)), err);
-	const int64_t counts[] = {l->cached, l->output, l->rejected, l->limit};
-	for (size_t i = 0; i < ARRAY_SIZE(counts) && !res; i++)
-		res = sql_int(s, ++c, counts[i], err);
-	if (!res)
-		res = sql_text_kept(s, ++c, maybe(outcomes[l->outcome]), err);
-	if (!res)
-		res = sql_text_kept(s, ++c, names_text(&r->names, l->finish), err);
-	if (!res)
-		res = sql_int(s, ++c, l->status ? l->status : UNKNOWN, err);
-	if (!res)
-		res = sql_text_kept(s, ++c, names_text(&r->names, l->message), err);
-	return res ? res : sql_int(s, ++c, l->batch ? (int64_t)l->batch : UNKNOWN, err);
+	struct ref refs[REFS_MAX];
+	unsigned n = refs_list(r, &l->refs, refs);
+	row_put_int(w, LEG_ROW_LEG, id);
+	row_put_int(w, LEG_ROW_REQUEST, q->id);
+	row_put_int(w, LEG_ROW_ATTEMPT, l->attempt);
+	row_put_int(w, LEG_ROW_WORKER, worker_at(r, l->worker)->id);
+	row_put_int(w, LEG_ROW_BOOT, l->boot ? boot_at(r, l->boot - 1)->id : UNKNOWN);
+	row_put_text(w, LEG_ROW_ROLE, maybe(role_name((enum role)l->role)));
+	row_put_text(w, LEG_ROW_RID, names_text(&r->names, l->rid));
+	row_put_text(w, LEG_ROW_ROOM, names_text(&r->names, l->room));
+	row_put_int(w, LEG_ROW_STARTED_NS, l->started);
+	row_put_int(w, LEG_ROW_FINISHED_NS, l->finished);
+	row_put_int(w, LEG_ROW_INPUT_TOKENS, l->input);
+	row_put_text(w, LEG_ROW_INPUT_FLAG, maybe(flag_name((enum flag)l->input_flag)));
+	row_put_int(w, LEG_ROW_CACHED_TOKENS, l->cached);
+	row_put_int(w, LEG_ROW_OUTPUT_TOKENS, l->output);
+	row_put_int(w, LEG_ROW_REJECTED_TOKENS, l->rejected);
+	row_put_int(w, LEG_ROW_LIMIT_TOKENS, l->limit);
+	row_put_text(w, LEG_ROW_OUTCOME, maybe(outcomes[l->outcome]));
+	row_put_text(w, LEG_ROW_FINISH_REASON, names_text(&r->names, l->finish));
+	row_put_int(w, LEG_ROW_STATUS, l->status ? l->status : UNKNOWN);
+	row_put_text(w, LEG_ROW_MESSAGE, names_text(&r->names, l->message));
+	row_put_int(w, LEG_ROW_BATCH, l->batch ? (int64_t)l->batch : UNKNOWN);
+	for (unsigned i = 0; i < n; i++)
+		row_put_ref(w, LEG_ROW_REFS, refs[i]);
+	return row_next(w, err);
 }
 
 static int by_attempt(const void *a, const void *b, void *ctx)
@@ -240,74 +198,42 @@ static int by_attempt(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y; /* of one attempt the order of time stays */
 }
 
-static int write_legs(struct resolve *r, struct sql *s, struct request *q, int64_t *id, struct buf *tmp,
-		      struct err *err)
+static int write_legs(struct resolve *r, struct row_writer *w, struct request *q, int64_t *id, struct err *err)
 {
 	int res = order_sort(r, r->leg_order + q->legs_from, q->n_legs, by_attempt, err);
-	for (uint32_t i = 0; i < q->n_legs && !res; i++) {
-		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
-		res = bind_leg(r, s, q, l, ++*id, err);
-		if (!res)
-			res = refs_json(r, &l->refs, tmp, err);
-		if (!res)
-			res = sql_text_kept(s, 22, buf_text(tmp), err);
-		if (!res)
-			res = sql_run(s, err);
-	}
+	for (uint32_t i = 0; i < q->n_legs && !res; i++)
+		res = write_leg(r, w, q, leg_at(r, r->leg_order[q->legs_from + i]), ++*id, err);
 	return res;
 }
-
-#define ALIAS_INSERT "INSERT INTO alias(request, kind, value, worker, rule) VALUES"
-#define ALIAS_ROW    "(?,?,?,?,?)"
-#define ALIAS_ROWS4  ALIAS_ROW "," ALIAS_ROW "," ALIAS_ROW "," ALIAS_ROW
-#define ALIAS_ROWS                                                                                                  \
-	ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 "," ALIAS_ROWS4 \
-		    "," ALIAS_ROWS4
 
 static int write_all(struct resolve *r, struct err *err)
 {
 	CLEANUP(buf_done) struct buf tmp = BUF_INIT(64 * KIB);
-	CLEANUP(sql_endp)
-	struct sql *requests = statement(
-	    r, "INSERT INTO request(request, name, tenant, model, first_ns, last_ns, conflict) VALUES(?,?,?,?,?,?,?)",
-	    err);
-	CLEANUP(sql_endp)
-	struct sql *aliases = requests ? statement(r, ALIAS_INSERT ALIAS_ROW, err) : NULL;
-	CLEANUP(sql_endp)
-	struct sql *many = aliases ? statement(r, ALIAS_INSERT ALIAS_ROWS, err) : NULL;
-	CLEANUP(sql_endp)
-	struct sql *legs =
-	    many
-		? statement(
-		      r,
-		      "INSERT INTO leg(leg, request, attempt, worker, boot, role, rid, room, started_ns, finished_ns, "
-		      "input_tokens, input_flag, cached_tokens, output_tokens, rejected_tokens, limit_tokens, outcome, "
-		      "finish_reason, status, message, batch, refs) "
-		      "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-		      err)
-		: NULL;
-	struct alias_writer *w = legs ? malloc(sizeof(*w)) : NULL;
-	if (!legs)
-		return ERR_STORE;
-	if (!w)
-		return err_nomem(err);
-	*w = (struct alias_writer){.one = aliases, .many = many};
+	CLEANUP(row_writer_freep) struct row_writer *requests = NULL;
+	CLEANUP(row_writer_freep) struct row_writer *aliases = NULL;
+	CLEANUP(row_writer_freep) struct row_writer *legs = NULL;
 	int64_t leg = 0;
-	int res = 0;
+	int res = row_writer_open(&requests, r->c, ROWS_REQUEST, err);
+	if (!res)
+		res = row_writer_open(&aliases, r->c, ROWS_ALIAS, err);
+	if (!res)
+		res = row_writer_open(&legs, r->c, ROWS_LEG, err);
+	struct alias_writer w = {.rows = aliases};
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		struct request *q = shelf_at(&r->requests, r->request_order[i]);
 		res = write_request(r, requests, q, &tmp, err);
 		if (!res)
-			res = write_aliases(r, w, q, err);
+			res = write_aliases(r, &w, q, err);
 		if (!res)
-			res = write_legs(r, legs, q, &leg, &tmp, err);
+			res = write_legs(r, legs, q, &leg, err);
 		if (!res)
 			res = resolve_tick(r, err);
 	}
 	if (!res)
-		res = flush_aliases(r, w, err);
-	free(w);
-	return res;
+		res = row_end(requests, err);
+	if (!res)
+		res = row_end(aliases, err);
+	return res ? res : row_end(legs, err);
 }
 
 int request_write(struct resolve *r, struct err *err)

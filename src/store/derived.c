@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* derived.c - the tables that follow from the events: their digest, and a second set of them to compare with
  *
- * The digest is over rows in the order in which they were written. The second set lies in the connection's temporary
+ * The digest is over rows in the order in which they were written; those of requests have their own (row_tables.h). The second set lies in the connection's temporary
  * database, made with the text of schema.sql: the file itself is never touched, and cannot say how they are made.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "canonical.h"
+#include "pagetrail/row_tables.h"
 #include "store.h"
 
-const char *const derived_tables[] = {"worker", "boot",     "tenant", "request", "alias",
-				      "leg",    "response", "gap",    "clock",   NULL};
+const char *const derived_tables[] = {"worker", "boot", "tenant", "gap", "clock", NULL};
 
 int derived_digest(struct case_file *c, char out[SHA256_HEX], struct err *err)
 {
@@ -30,6 +30,8 @@ int derived_digest(struct case_file *c, char out[SHA256_HEX], struct err *err)
 		if (r)
 			err_where(err, "table %s", derived_tables[i]);
 	}
+	if (!r)
+		r = row_tables_digest(c, h, err);
 	if (r) {
 		sha256_free(h);
 		return r;
@@ -63,12 +65,18 @@ int derived_shadow(struct case_file *c, struct err *err)
 		r = sql_exec(c, "BEGIN", err);
 	for (int i = 0; !r && derived_tables[i]; i++)
 		r = shadow_one(c, derived_tables[i], err);
-	return r ? r : shadow_one(c, "case_info", err);
+	if (!r)
+		r = shadow_one(c, "row_chunk", err);
+	if (!r)
+		r = shadow_one(c, "case_info", err);
+	c->shadowed = !r;
+	return r;
 }
 
 void derived_unshadow(struct case_file *c)
 {
 	case_rollback(c); /* the temporary tables go with it */
+	c->shadowed = false;
 	if (!case_writable(c))
 		(void)sqlite3_exec(c->db, "PRAGMA query_only=ON", NULL, NULL, NULL);
 }

@@ -111,52 +111,16 @@ CREATE TABLE tenant(
   name   TEXT NOT NULL UNIQUE
 ) STRICT;
 
-CREATE TABLE request(
-  request  INTEGER PRIMARY KEY,
-  name     TEXT NOT NULL,          -- gateway id, else decode rid, else any rid; made unique with #2, #3 …
-  tenant   INTEGER REFERENCES tenant,
-  model    TEXT,
-  first_ns INTEGER, last_ns INTEGER,
-  conflict TEXT                    -- why ids contradict each other, or NULL
-) STRICT;
-
-CREATE TABLE alias(
-  request INTEGER NOT NULL REFERENCES request,
-  kind    TEXT NOT NULL,           -- gateway_id, response_id, trace_id, rid, room
-  value   TEXT NOT NULL,
-  worker  INTEGER REFERENCES worker,
-  rule    TEXT NOT NULL            -- what joined it: own, room, response_id, gateway_id, trace_id, time_and_length, conflict …
-) STRICT;
-
-CREATE TABLE leg(
-  leg         INTEGER PRIMARY KEY,
-  request     INTEGER NOT NULL REFERENCES request,
-  attempt     INTEGER NOT NULL DEFAULT 1,
-  worker      INTEGER NOT NULL REFERENCES worker,
-  boot        INTEGER REFERENCES boot,
-  role        TEXT,
-  rid         TEXT, room TEXT,
-  started_ns  INTEGER, finished_ns INTEGER,
-  input_tokens INTEGER, input_flag TEXT, cached_tokens INTEGER, output_tokens INTEGER,
-  rejected_tokens INTEGER,         -- length that the engine refused, from its rejection
-  limit_tokens INTEGER,            -- limit named by that rejection
-  outcome     TEXT,                -- finished, rejected, truncated, aborted, failed; NULL unknown
-  finish_reason TEXT, status INTEGER, message TEXT,
-  batch       INTEGER,
-  refs        TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE response(
-  response    INTEGER PRIMARY KEY,
-  request     INTEGER NOT NULL REFERENCES request,
-  attempts    INTEGER NOT NULL,
-  status      INTEGER, streamed INTEGER,
-  prompt_tokens INTEGER, prompt_tokens_flag TEXT,
-  completion_tokens INTEGER, bytes_sent INTEGER,
-  delivered   TEXT NOT NULL,       -- yes, no, unknown
-  delivered_basis TEXT NOT NULL,
-  started_ns  INTEGER, finished_ns INTEGER,
-  refs        TEXT NOT NULL
+CREATE TABLE row_chunk(            -- rows of request, alias, leg and response, column by column (docs/store-format.md)
+  tab         INTEGER NOT NULL,    -- 0 request, 1 alias, 2 leg, 3 response
+  first       INTEGER NOT NULL,    -- number of its first row
+  n           INTEGER NOT NULL,
+  request_min INTEGER NOT NULL,
+  request_max INTEGER NOT NULL,
+  sha256      BLOB NOT NULL,       -- of the columns before compression
+  filter      BLOB,                -- which names or values may be in it
+  data        BLOB NOT NULL,
+  PRIMARY KEY(tab, first)
 ) STRICT;
 
 CREATE TABLE gap(

@@ -379,5 +379,7 @@ int vtab_register_events(struct case_file *c, struct err *err)
 int vtab_register(struct case_file *c, struct err *err)
 {
 	int r = vtab_register_events(c, err);
+	if (!r)
+		r = vtab_register_rows(c, err);
 	return r ? r : vtab_register_records(c, err);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vtab.h - the virtual tables of a case: one file registers the events, one the records */
+/* vtab.h - the virtual tables of a case: one file registers the events, one the records, one the
+ * tables of requests */
 #pragma once
 
 #include "store.h"
 
 int vtab_register_events(struct case_file *c, struct err *err) MUST_CHECK;
 int vtab_register_records(struct case_file *c, struct err *err) MUST_CHECK;
+int vtab_register_rows(struct case_file *c, struct err *err) MUST_CHECK;
 
 /* A bound of ts_ns or byte_off out of a constraint: integers as they are, reals rounded so that nothing is lost, NULL
  * and text give false (the constraint is then left to SQLite). */

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vtab_rows.c - request, alias, leg and response: the chunks of row_chunk as tables
+ *
+ * A plan hands down one of: the row's number, its request, a text that the table has filters for. Where a row is follows
+ * from the directory (a few numbers a chunk) and the filters, which are kept as long as the file does not change. Rows
+ * come in the order of the table, so ORDER BY request, or by the row's number, costs nothing. Columns are decoded when
+ * they are asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter.h"
+#include "row_chunk.h"
+#include "vtab.h"
+
+enum { PLAN_ALL, PLAN_ROW, PLAN_REQUEST, PLAN_TEXT };
+enum { CHUNKS_KEPT = 4 };
+/* Sixteen bits for each of some thirty million names: beyond that filters are read from the file each time. */
+#define FILTERS_MAX_BYTES (64 * MIB)
+
+struct entry {
+	int64_t first, request_min, request_max;
+	uint32_t n;
+	struct text filter;
+};
+
+/* What the file held at `version`. Cursors share it, and keep theirs when the file has changed. */
+struct directory {
+	unsigned refs;
+	uint64_t version;
+	struct entry *entries;
+	uint32_t n, cap;
+	bool filtered;
+	struct buf filters;
+};
+
+struct module {
+	struct case_file *c;
+	enum row_table table;
+	const struct row_table_info *info;
+	struct codec *z;
+	struct directory *dir; /* NULL: not read yet */
+	struct {               /* chunks of it */
+		uint32_t entry;
+		struct row_chunk *chunk;
+	} kept[CHUNKS_KEPT];
+	unsigned next_kept;
+};
+
+struct table {
+	sqlite3_vtab base;
+	struct module *m;
+};
+
+struct cursor {
+	sqlite3_vtab_cursor base;
+	struct module *m;
+	struct sql *hold; /* a statement that has begun keeps what is read the same until the end */
+	struct sql *data;
+	struct directory *dir;
+	int plan;
+	int64_t key;
+	struct buf text;
+	uint32_t entry;
+	struct row_chunk *chunk;
+	uint32_t row, end; /* of the chunk: where reading stops */
+	bool eof;
+	struct buf cell;
+};
+
+/* --- what the file holds --- */
+
+static void directory_unref(struct directory *d)
+{
+	if (!d || --d->refs)
+		return;
+	free(d->entries);
+	buf_done(&d->filters);
+	free(d);
+}
+
+static void forget(struct module *m)
+{
+	for (unsigned i = 0; i < CHUNKS_KEPT; i++) {
+		row_chunk_unref(m->kept[i].chunk);
+		m->kept[i].chunk = NULL;
+	}
+	directory_unref(m->dir);
+	m->dir = NULL;
+}
+
+/* Changes when the file does, by whomever, and with each row that this connection writes. */
+static uint64_t version_now(struct case_file *c)
+{
+	unsigned version = 0;
+	(void)sqlite3_file_control(c->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+	return (uint64_t)version << 32 ^ (uint64_t)(uint32_t)sqlite3_total_changes(c->db);
+}
+
+static int add_entry(const struct module *m, struct directory *d, struct sql *s, struct err *err)
+{
+	struct entry e = {sql_get_int(s, 0), sql_get_int(s, 2), sql_get_int(s, 3), (uint32_t)sql_get_int(s, 1), {0}};
+	const struct entry *before = d->n ? &d->entries[d->n - 1] : NULL;
+	if (sql_get_int(s, 1) < 1 || sql_get_int(s, 1) > ROW_CHUNK_ROWS || e.request_min > e.request_max ||
+	    e.first != (before ? before->first + before->n : 1) || (before && e.request_min < before->request_max))
+		return err_set(err, ERR_DAMAGED, "table %s: its chunks do not follow each other", m->info->name);
+	if (d->n == d->cap) {
+		uint32_t cap = d->cap ? 2 * d->cap : 64;
+		struct entry *to = realloc(d->entries, cap * sizeof(*to));
+		if (!to)
+			return err_nomem(err);
+		d->entries = to;
+		d->cap = cap;
+	}
+	d->entries[d->n++] = e;
+	return 0;
+}
+
+static int read_directory(struct module *m, struct directory *d, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = sql_prepare(
+	    &s, m->c, "SELECT first, n, request_min, request_max FROM main.row_chunk WHERE tab = ?1 ORDER BY first",
+	    err);
+	if (!r)
+		r = sql_int(s, 1, m->table, err);
+	while (!r && (r = sql_step(s, err)) == 1)
+		r = add_entry(m, d, s, err);
+	return r;
+}
+
+/* The caller holds a statement open. */
+static int load_directory(struct cursor *cur, struct err *err)
+{
+	struct module *m = cur->m;
+	uint64_t version = version_now(m->c);
+	directory_unref(cur->dir);
+	cur->dir = NULL;
+	if (!m->dir || m->dir->version != version) {
+		forget(m);
+		struct directory *d = calloc(1, sizeof(*d));
+		if (!d)
+			return err_nomem(err);
+		d->refs = 1;
+		d->version = version;
+		d->filters = BUF_INIT(FILTERS_MAX_BYTES + 1);
+		int r = read_directory(m, d, err);
+		if (r) {
+			directory_unref(d);
+			return r;
+		}
+		m->dir = d;
+	}
+	cur->dir = m->dir;
+	cur->dir->refs++;
+	return 0;
+}
+
+/* All filters, or none when they are too long: then every chunk may hold the text. */
+static int load_filters(struct cursor *cur, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct directory *d = cur->dir;
+	size_t at = 0;
+	uint32_t i = 0;
+	if (d->filtered)
+		return 0;
+	int r = sql_prepare(&s, cur->m->c, "SELECT filter FROM main.row_chunk WHERE tab = ?1 ORDER BY first", err);
+	if (!r)
+		r = sql_int(s, 1, cur->m->table, err);
+	for (; !r && i < d->n && (r = sql_step(s, err)) == 1; i++) {
+		struct text t = sql_get_text(s, 0);
+		d->entries[i].filter.len = t.len;
+		if (t.len > FILTERS_MAX_BYTES - d->filters.len)
+			break;
+		r = buf_add_text(&d->filters, t, err);
+	}
+	if (r < 0)
+		return r;
+	bool all = i == d->n;
+	for (uint32_t k = 0; k < d->n; k++) {
+		struct text *f = &d->entries[k].filter;
+		*f = all ? (struct text){d->filters.ptr + at, f->len} : (struct text){NULL, 0};
+		at += f->len;
+	}
+	if (!all)
+		buf_done(&d->filters);
+	d->filtered = true;
+	return 0;
+}
+
+static int load_chunk(struct cursor *cur, struct err *err)
+{
+	struct module *m = cur->m;
+	row_chunk_unref(cur->chunk);
+	cur->chunk = NULL;
+	for (unsigned i = 0; i < CHUNKS_KEPT; i++) {
+		if (cur->dir == m->dir && m->kept[i].chunk && m->kept[i].entry == cur->entry) {
+			cur->chunk = row_chunk_ref(m->kept[i].chunk);
+			return 0;
+		}
+	}
+	int r = cur->data ? 0
+			  : sql_prepare(&cur->data, m->c,
+					"SELECT data FROM main.row_chunk WHERE tab = ?1 AND first = ?2", err);
+	if (!r)
+		r = sql_int(cur->data, 1, m->table, err);
+	if (!r)
+		r = sql_int(cur->data, 2, cur->dir->entries[cur->entry].first, err);
+	if (!r)
+		r = sql_step(cur->data, err);
+	if (!r)
+		r = err_set(err, ERR_DAMAGED, "table %s: a chunk is not there", m->info->name);
+	if (r > 0)
+		r = row_chunk_open(&cur->chunk, m->table, cur->dir->entries[cur->entry].n, sql_get_text(cur->data, 0),
+				   m->z, err);
+	sql_reset(cur->data);
+	if (r) {
+		err_where(err, "table %s", m->info->name);
+		return r;
+	}
+	if (cur->dir != m->dir)
+		return 0;
+	row_chunk_unref(m->kept[m->next_kept].chunk);
+	m->kept[m->next_kept].entry = cur->entry;
+	m->kept[m->next_kept].chunk = row_chunk_ref(cur->chunk);
+	m->next_kept = (m->next_kept + 1) % CHUNKS_KEPT;
+	return 0;
+}
+
+/* --- finding rows --- */
+
+/* First chunk whose last request is not below. */
+static uint32_t find_request(const struct directory *d, int64_t request)
+{
+	uint32_t lo = 0, hi = d->n;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (d->entries[mid].request_max < request)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static uint32_t find_row(const struct directory *d, int64_t row)
+{
+	uint32_t lo = 0, hi = d->n;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (d->entries[mid].first + d->entries[mid].n <= row)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Narrows [row, end) to the rows of the request: they are ascending. */
+static int narrow_to_request(struct cursor *cur, struct err *err)
+{
+	const struct row_cells *c;
+	int r = row_chunk_column(cur->chunk, (unsigned)cur->m->info->request, &c, err);
+	if (r)
+		return r;
+	uint32_t lo = cur->row, hi = cur->end;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (c->ints[mid] < cur->key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	cur->row = lo;
+	while (lo < cur->end && c->ints[lo] == cur->key)
+		lo++;
+	cur->end = lo;
+	return 0;
+}
+
+/* The next row of the chunk with the text, or its end. */
+static int skip_to_text(struct cursor *cur, struct err *err)
+{
+	const struct row_cells *c;
+	struct text want = buf_text(&cur->text);
+	int r = row_chunk_column(cur->chunk, (unsigned)cur->m->info->filter, &c, err);
+	while (!r && cur->row < cur->end && !(c->has[cur->row] && text_eq(c->texts[cur->row], want)))
+		cur->row++;
+	return r;
+}
+
+/* Chunks that cannot hold what is asked for are passed over; those behind it end the walk. */
+static bool is_candidate(const struct cursor *cur, bool *last)
+{
+	const struct entry *e = &cur->dir->entries[cur->entry];
+	*last = false;
+	switch (cur->plan) {
+	case PLAN_ROW: *last = e->first > cur->key; return !*last;
+	case PLAN_REQUEST: *last = e->request_min > cur->key; return !*last;
+	case PLAN_TEXT: return !e->filter.len || filter_holds(e->filter, buf_text(&cur->text));
+	default: return true;
+	}
+}
+
+/* Opens chunks from cur->entry on until one has a row. */
+static int enter_chunk(struct cursor *cur, struct err *err)
+{
+	struct module *m = cur->m;
+	for (bool last = false; cur->entry < cur->dir->n && !last; cur->entry++) {
+		if (!is_candidate(cur, &last))
+			continue;
+		if (case_stopped(m->c))
+			return err_set(err, ERR_INTERRUPTED, "stopped");
+		int r = load_chunk(cur, err);
+		cur->row = 0;
+		cur->end = cur->dir->entries[cur->entry].n;
+		if (!r && cur->plan == PLAN_ROW) {
+			cur->row = (uint32_t)(cur->key - cur->dir->entries[cur->entry].first);
+			cur->end = cur->row + 1;
+		}
+		if (!r && cur->plan == PLAN_REQUEST)
+			r = narrow_to_request(cur, err);
+		if (!r && cur->plan == PLAN_TEXT)
+			r = skip_to_text(cur, err);
+		if (r || cur->row < cur->end)
+			return r;
+	}
+	cur->eof = true;
+	return 0;
+}
+
+/* --- SQLite's side --- */
+
+static int rows_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **zErr)
+{
+	struct module *m = aux;
+	struct table *t = sqlite3_malloc64(sizeof(*t));
+	sqlite3_str *decl = sqlite3_str_new(db);
+	(void)argc, (void)argv;
+	sqlite3_str_appendall(decl, "CREATE TABLE x(");
+	for (unsigned i = 0; i < m->info->n_columns; i++)
+		sqlite3_str_appendf(decl, "%s\"%w\" %s", i ? ", " : "", m->info->columns[i].name,
+				    m->info->columns[i].type == ROW_INT ? "INTEGER" : "TEXT");
+	sqlite3_str_appendall(decl, ")");
+	char *sql = sqlite3_str_finish(decl);
+	int rc = sql && t ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	if (rc != SQLITE_OK) {
+		*zErr = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+		sqlite3_free(t);
+		return rc;
+	}
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	*t = (struct table){.m = m};
+	*ret = &t->base;
+	return SQLITE_OK;
+}
+
+static int rows_disconnect(sqlite3_vtab *vtab)
+{
+	sqlite3_free(vtab);
+	return SQLITE_OK;
+}
+
+static int constraint_plan(const struct row_table_info *info, sqlite3_index_info *index, int i)
+{
+	int column = index->aConstraint[i].iColumn;
+	if (!index->aConstraint[i].usable || index->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+		return PLAN_ALL;
+	if (column < 0 || column == info->id)
+		return PLAN_ROW;
+	if (column == info->request)
+		return PLAN_REQUEST;
+	return column == info->filter && !strcmp(sqlite3_vtab_collation(index, i), "BINARY") ? PLAN_TEXT : PLAN_ALL;
+}
+
+/* Is it the order of the table? By request, then by the row's number. */
+static bool is_in_order(const struct row_table_info *info, const sqlite3_index_info *index)
+{
+	for (int i = 0; i < index->nOrderBy; i++) {
+		int column = index->aOrderBy[i].iColumn;
+		bool row = column < 0 || column == info->id;
+		if (index->aOrderBy[i].desc || (!row && column != info->request))
+			return false;
+		if (row)
+			return true; /* nothing is left to be put in order */
+	}
+	return true;
+}
+
+static int rows_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+	static const struct {
+		int64_t rows;
+		double cost;
+	} costs[] = {[PLAN_ALL] = {1000000, 1e6}, [PLAN_ROW] = {1, 2}, [PLAN_REQUEST] = {4, 4}, [PLAN_TEXT] = {2, 200}};
+	const struct row_table_info *table = ((struct table *)vtab)->m->info;
+	int plan = PLAN_ALL, at = 0;
+	for (int i = 0; i < info->nConstraint; i++) {
+		int p = constraint_plan(table, info, i);
+		if (p == PLAN_ALL || (plan != PLAN_ALL && p > plan))
+			continue;
+		plan = p;
+		at = i;
+	}
+	if (plan != PLAN_ALL)
+		info->aConstraintUsage[at].argvIndex = 1;
+	if (plan == PLAN_ROW)
+		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+	info->idxNum = plan;
+	info->orderByConsumed = is_in_order(table, info);
+	info->estimatedRows = costs[plan].rows;
+	info->estimatedCost = costs[plan].cost;
+	return SQLITE_OK;
+}
+
+static int rows_open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
+{
+	struct cursor *cur = calloc(1, sizeof(*cur));
+	if (!cur)
+		return SQLITE_NOMEM;
+	cur->m = ((struct table *)vtab)->m;
+	cur->text = cur->cell = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	*ret = &cur->base;
+	return SQLITE_OK;
+}
+
+static int rows_close(sqlite3_vtab_cursor *base)
+{
+	struct cursor *cur = (struct cursor *)base;
+	row_chunk_unref(cur->chunk);
+	directory_unref(cur->dir);
+	sql_end(cur->data);
+	sql_end(cur->hold);
+	buf_done(&cur->text);
+	buf_done(&cur->cell);
+	free(cur);
+	return SQLITE_OK;
+}
+
+static int fail(struct cursor *cur, const struct err *err)
+{
+	cur->eof = true;
+	return store_pending(cur->m->c, err, &cur->base.pVtab->zErrMsg);
+}
+
+/* What cannot be handed down (a text for a number, say) is left to SQLite, which checks every row anyway. */
+static int take_key(struct cursor *cur, sqlite3_value *v, struct err *err)
+{
+	int type = sqlite3_value_type(v);
+	if (type == SQLITE_NULL) { /* compares with nothing */
+		cur->eof = true;
+		return 0;
+	}
+	if (cur->plan != PLAN_TEXT) {
+		cur->key = sqlite3_value_int64(v);
+		cur->plan = type == SQLITE_INTEGER ? cur->plan : PLAN_ALL;
+		return 0;
+	}
+	const char *p = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(v) : "";
+	if (type != SQLITE_TEXT)
+		cur->plan = PLAN_ALL;
+	buf_clear(&cur->text);
+	return p ? buf_add(&cur->text, p, (size_t)sqlite3_value_bytes(v), err) : err_nomem(err);
+}
+
+static int hold(struct cursor *cur, struct err *err)
+{
+	if (cur->hold) {
+		sql_reset(cur->hold);
+		return MIN(sql_step(cur->hold, err), 0);
+	}
+	int r = sql_prepare(&cur->hold, cur->m->c, "SELECT tab FROM main.row_chunk", err);
+	return r ? r : MIN(sql_step(cur->hold, err), 0);
+}
+
+static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *idxStr, int argc, sqlite3_value **argv)
+{
+	struct cursor *cur = (struct cursor *)base;
+	struct err err = {0};
+	(void)idxStr, (void)argc;
+	cur->plan = plan;
+	cur->eof = false;
+	int r = plan == PLAN_ALL ? 0 : take_key(cur, argv[0], &err);
+	if (r || cur->eof)
+		return r ? fail(cur, &err) : SQLITE_OK;
+	r = hold(cur, &err);
+	if (!r)
+		r = load_directory(cur, &err);
+	if (!r && cur->plan == PLAN_TEXT)
+		r = load_filters(cur, &err);
+	if (r)
+		return fail(cur, &err);
+	cur->entry = cur->plan == PLAN_ROW       ? find_row(cur->dir, cur->key)
+		     : cur->plan == PLAN_REQUEST ? find_request(cur->dir, cur->key)
+						 : 0;
+	r = enter_chunk(cur, &err);
+	return r ? fail(cur, &err) : SQLITE_OK;
+}
+
+static int rows_step(sqlite3_vtab_cursor *base)
+{
+	struct cursor *cur = (struct cursor *)base;
+	struct err err = {0};
+	int r = 0;
+	cur->row++;
+	if (cur->plan == PLAN_TEXT)
+		r = skip_to_text(cur, &err);
+	if (!r && cur->row < cur->end)
+		return SQLITE_OK;
+	cur->entry++;
+	if (!r)
+		r = enter_chunk(cur, &err);
+	return r ? fail(cur, &err) : SQLITE_OK;
+}
+
+static int rows_eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct cursor *)base)->eof;
+}
+
+static int rows_cell(sqlite3_vtab_cursor *base, sqlite3_context *out, int column)
+{
+	struct cursor *cur = (struct cursor *)base;
+	const struct row_cells *c;
+	struct err err = {0};
+	int r = row_chunk_column(cur->chunk, (unsigned)column, &c, &err);
+	if (!r && c->refs)
+		buf_clear(&cur->cell);
+	if (r || !c->has[cur->row])
+		return r ? fail(cur, &err) : SQLITE_OK;
+	if (c->ints) {
+		sqlite3_result_int64(out, c->ints[cur->row]);
+	} else if (c->texts) {
+		struct text t = c->texts[cur->row];
+		sqlite3_result_text64(out, t.len ? t.ptr : "", t.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	} else {
+		buf_clear(&cur->cell);
+		r = row_refs_json(c, cur->row, &cur->cell, &err);
+		if (!r)
+			sqlite3_result_text64(out, cur->cell.ptr, cur->cell.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	}
+	return r ? fail(cur, &err) : SQLITE_OK;
+}
+
+static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	struct cursor *cur = (struct cursor *)base;
+	*ret = cur->dir->entries[cur->entry].first + cur->row;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module rows_module = {
+    .xConnect = rows_connect,
+    .xBestIndex = rows_best_index,
+    .xDisconnect = rows_disconnect,
+    .xDestroy = rows_disconnect,
+    .xOpen = rows_open_cursor,
+    .xClose = rows_close,
+    .xFilter = rows_filter,
+    .xNext = rows_step,
+    .xEof = rows_eof,
+    .xColumn = rows_cell,
+    .xRowid = rows_rowid,
+};
+
+static void module_done(void *aux)
+{
+	struct module *m = aux;
+	forget(m);
+	codec_free(m->z);
+	free(m);
+}
+
+int vtab_register_rows(struct case_file *c, struct err *err)
+{
+	for (int table = 0; table < ROW_TABLES; table++) {
+		struct module *m = calloc(1, sizeof(*m));
+		if (!m)
+			return err_nomem(err);
+		m->c = c;
+		m->table = (enum row_table)table;
+		m->info = &row_tables[table];
+		int r = codec_new(&m->z, err);
+		if (r) {
+			module_done(m);
+			return r;
+		}
+		/* ends m also when it fails */
+		int rc = sqlite3_create_module_v2(c->db, m->info->name, &rows_module, m, module_done);
+		if (rc != SQLITE_OK)
+			return store_error(c, rc, err);
+	}
+	return 0;
+}
