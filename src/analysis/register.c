@@ -9,21 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/row_tables.h"
+
 static int stamp_of(struct case_file *c, int64_t ret[4], struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc =
-	    sql_prepare(&s, c,
-			"SELECT (SELECT count(*) FROM event_chunk), (SELECT coalesce(max(chunk), 0) FROM event_chunk), "
-			"(SELECT count(*) FROM leg), (SELECT count(*) FROM response)",
-			err);
+	int rc = sql_prepare(&s, c, "SELECT count(*), coalesce(max(chunk), 0) FROM event_chunk", err);
 	if (rc == 0)
 		rc = sql_step(s, err);
 	if (rc < 0)
 		return rc;
-	for (int i = 0; i < 4; i++)
-		ret[i] = sql_get_int(s, i);
-	return 0;
+	ret[0] = sql_get_int(s, 0);
+	ret[1] = sql_get_int(s, 1);
+	rc = row_tables_count(c, ROWS_LEG, &ret[2], err);
+	return rc < 0 ? rc : row_tables_count(c, ROWS_RESPONSE, &ret[3], err);
 }
 
 static int load_tenants(struct answers *a, struct case_file *c, struct err *err)

@@ -465,6 +465,7 @@ int case_commit(struct case_file *c, struct err *err)
 
 void case_rollback(struct case_file *c)
 {
+	c->rollbacks++;
 	if (!sqlite3_get_autocommit(c->db))
 		(void)sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
 }

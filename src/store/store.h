@@ -21,7 +21,8 @@ struct case_file {
 	bool made;                   /* by us, out of nothing */
 	volatile sig_atomic_t *stop; /* NULL: nobody stops it */
 	unsigned threads;
-	bool shadowed; /* derived_shadow() */
+	bool shadowed;      /* derived_shadow() */
+	unsigned rollbacks; /* what was read before one may not be there */
 	int lock_fd;        /* writers: holds the advisory lock; closed after the connection */
 	struct err pending; /* of the last failed virtual table callback */
 	/* the chunk of evidence decoded last: refs come in neighbourhoods */

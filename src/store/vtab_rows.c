@@ -94,7 +94,7 @@ static uint64_t version_now(struct case_file *c)
 {
 	unsigned version = 0;
 	(void)sqlite3_file_control(c->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
-	return (uint64_t)version << 32 ^ (uint64_t)(uint32_t)sqlite3_total_changes(c->db);
+	return (uint64_t)version << 32 ^ (uint64_t)((uint32_t)sqlite3_total_changes(c->db) + c->rollbacks);
 }
 
 static int add_entry(const struct module *m, struct directory *d, struct sql *s, struct err *err)

@@ -112,7 +112,7 @@ with Box() as box:
         ("DELETE FROM reject",),
         ("UPDATE reject SET byte_len = 3",),
         ("UPDATE source SET worker = 'nobody', tz = '+08:00', bytes = 17, records = 3, content_sha256 = 'x', path = 'y'",),
-        ("DELETE FROM response", "DELETE FROM leg", "UPDATE request SET name = 'x' || request"),
+        ("DELETE FROM row_chunk WHERE tab > 1", "UPDATE row_chunk SET data = zeroblob(length(data))"),
         ("DELETE FROM case_info",),
     ]
     for statements in harmless:

@@ -14,7 +14,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from run import Box, PAGETRAIL, expect, one_line_error, restamp
 
-DERIVED = ("worker", "boot", "tenant", "request", "alias", "leg", "response", "gap", "clock")
+DERIVED = ("worker", "boot", "tenant", "gap", "clock")
+ROWS = ("request", "alias", "leg", "response")  # in row_chunk, by their number
 
 
 def change(box, *statements, stamp=True):
@@ -61,7 +62,7 @@ with Box() as box:
     expect("not covered" in text and "--head" in text, "verify to say what it cannot see")
 
     # pages that another program wrote have no sums: no question reads them
-    change(box, "UPDATE response SET prompt_tokens = 1000", stamp=False)
+    change(box, "UPDATE row_chunk SET n = n + 1", stamp=False)
     expect(any(f.startswith("page ") and "is not as it was written" in f for f in faults(box)), "the pages to be named")
     for verb in ("info", "scope", "exposures"):
         expect("verify" in one_line_error(box.run(verb, "changed.ptc", code=4)), f"{verb} to refuse them")
@@ -74,7 +75,17 @@ with Box() as box:
             found(box, f"table {table}, row ",
                   f"UPDATE {table} SET {name} = coalesce({other}, {unknown}) WHERE rowid = (SELECT max(rowid) FROM {table})")
         found(box, f"table {table}, row ", f"DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})")
-    found(box, "table response, row 1: prompt_tokens is 1000; the events say", "UPDATE response SET prompt_tokens = 1000")
+    # tables of requests: rows of another case, whole and with the right hashes; then each column of their chunks
+    box.run("simulate", "sim2", "--requests", "60", "--seed", "2")
+    box.run("ingest", "other.ptc", "sim2/logs")
+    for number, table in enumerate(ROWS):
+        found(box, f"table {table}, row 1: ", f"ATTACH '{box.path('other.ptc')}' AS other", f"DELETE FROM row_chunk WHERE tab = {number}",
+              f"INSERT INTO row_chunk SELECT * FROM other.row_chunk WHERE tab = {number}")
+        for change_ in ("first = first + 1", "n = n - 1", "request_min = request_min + 1", "request_max = request_max - 1",
+                        "sha256 = zeroblob(32)", "data = zeroblob(length(data))", "data = substr(data, 1, length(data) - 1)",
+                        "filter = zeroblob(9)", "tab = 9"):
+            found(box, f"table {table}", f"UPDATE row_chunk SET {change_} WHERE tab = {number}")
+        found(box, f"table {table}, row 1: is missing", f"DELETE FROM row_chunk WHERE tab = {number}")
     found(box, "follows from no event", "INSERT INTO tenant VALUES(9999, 'tenant-z')")
     found(box, "table case_info", "UPDATE case_info SET value = value || ',1' WHERE key = 'page_logs_in_order'")
     found(box, "case_info: title is 'another', the journal says 'a rehearsal'",
@@ -119,7 +130,8 @@ with Box() as box:
 
     # a report is not made from tables that were changed
     box.run("report", "case.ptc", "scope", "--out", "report")
-    for statement in ("UPDATE response SET prompt_tokens = 1000", "UPDATE leg SET outcome = 'finished'",
+    for statement in ("UPDATE row_chunk SET data = zeroblob(length(data)) WHERE tab = 3", "UPDATE row_chunk SET filter = NULL WHERE tab = 0",
+                      "DELETE FROM row_chunk WHERE tab = 1",
                       "UPDATE source SET path = 'elsewhere' WHERE source = 2", "UPDATE journal SET at_ns = at_ns + 1",
                       "CREATE VIEW exposed AS SELECT 1 AS request"):
         change(box, statement)

@@ -7,7 +7,7 @@ build=build-fuzz
 CC=clang CXX=clang++ MESON_ARGS="-Db_sanitize=address,undefined -Db_lundef=false \
 	-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link" sh src/setup.sh "$build"
 ninja -C "$build"
-for target in parser column codec text; do
+for target in parser column rows codec text; do
 	corpus=$build/corpus-$target
 	mkdir -p "$corpus"
 	if [ "$target" = parser ]; then # the samples are the seeds; the first byte chooses the format

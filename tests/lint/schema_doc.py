@@ -89,15 +89,30 @@ def virtual_tables(header, kinds_source):
     return out
 
 
+def request_tables(header):
+    """Tables whose rows lie in row_chunk."""
+    out = ['\n## Requests\n\nRead-only, kept in `row_chunk`. A row\'s number, `request`, `request.name` and `alias.value` are looked up\n'
+           'without reading the rest; rows come in the order of `request`. What a log did not say is NULL.\n']
+    for table, body in re.findall(r'#define ROWS_(\w+)_COLUMNS\(X\)(.*?)\n\n', header, re.S):
+        columns = re.findall(r'X\(\w+, "(\w+)", ROW_(\w+), "(\w*)",\s*\\?\s*"([^"]*)"\)', body)
+        if len(columns) != body.count('X('):
+            raise SystemExit(f'row_tables.h: cannot read the columns of {table.lower()}')
+        out.append(f'\n### `{table.lower()}`\n\n| column | type | unit | meaning |\n|---|---|---|---|\n')
+        kinds = {'INT': 'INTEGER', 'TEXT': 'TEXT', 'REFS': 'TEXT (JSON)'}
+        out += [f'| `{name}` | {kinds[kind]} | {unit} | {cell(what)} |\n' for name, kind, unit, what in columns]
+    return out
+
+
 def main():
     sql = (ROOT / 'src/store/schema.sql').read_text()
     header = (ROOT / 'include/pagetrail/event.h').read_text()
     kinds = (ROOT / 'src/base/event.c').read_text()
+    rows = (ROOT / 'include/pagetrail/row_tables.h').read_text()
     intro = ' '.join(line[3:] for line in sql.splitlines()[1:3])
     intro = intro.partition('the only DDL. ')[2]
-    want = '# Tables of a case\n\nGenerated from `src/store/schema.sql` and `include/pagetrail/event.h` by ' \
-           '`tests/lint/schema_doc.py --write`:\ndo not edit.\n\n' + textwrap.fill(intro, 110) + '\n'
-    want += ''.join(stored_tables(sql)) + ''.join(virtual_tables(header, kinds))
+    want = '# Tables of a case\n\nGenerated from `src/store/schema.sql`, `include/pagetrail/row_tables.h` and `include/pagetrail/event.h` by\n' \
+           '`tests/lint/schema_doc.py --write`: do not edit.\n\n' + textwrap.fill(intro, 110) + '\n'
+    want += ''.join(stored_tables(sql)) + ''.join(request_tables(rows)) + ''.join(virtual_tables(header, kinds))
     if '--write' in sys.argv:
         DOC.write_text(want)
         return 0

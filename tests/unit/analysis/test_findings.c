@@ -602,7 +602,7 @@ static void test_joined_loosely(void **state)
 	analyse(0, 0);
 	same("SELECT request, aliases FROM findings()", "g1|[\"1001\",\"d1\",\"g1\",\"p1\"];");
 	assert_true(has_reason("g1", "joined_by_time_and_length"));
-	run("DELETE FROM alias WHERE value = 'g1'");
+	run("CREATE TEMP TABLE alias AS SELECT * FROM alias WHERE value <> 'g1'");
 	same("SELECT aliases FROM findings() WHERE request = 'g1'", "[\"1001\",\"d1\",\"g1\",\"p1\"];");
 }
 

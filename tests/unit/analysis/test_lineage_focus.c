@@ -217,6 +217,12 @@ static void compare(int64_t request, const char *rid)
 	with_reads += strstr(whole, " reads ") != NULL;
 }
 
+/* Empty tables in front of those of the case. */
+#define NO_ROWS                                                        \
+	"CREATE TEMP TABLE request AS SELECT * FROM request WHERE 0; " \
+	"CREATE TEMP TABLE alias AS SELECT * FROM alias WHERE 0; "     \
+	"CREATE TEMP TABLE leg AS SELECT * FROM leg WHERE 0"
+
 static void test_parts(void **state)
 {
 	const char *given = getenv("PAGETRAIL_SEED");
@@ -240,7 +246,7 @@ static void test_parts(void **state)
 		}
 		resolve();
 		compare_forgetting();
-		run("SAVEPOINT y; DELETE FROM request; DELETE FROM alias; DELETE FROM leg");
+		run("SAVEPOINT y; " NO_ROWS);
 		compare_forgetting();
 		run("ROLLBACK TO y; RELEASE y");
 		for (int i = 0; i < 40; i++) {
@@ -249,7 +255,7 @@ static void test_parts(void **state)
 			if (request_find(fixture, text_of(line), &request, NULL) == 0)
 				compare(request, NULL);
 			if (!listed) /* as if nobody had a row */
-				run("SAVEPOINT x; DELETE FROM request; DELETE FROM alias; DELETE FROM leg");
+				run("SAVEPOINT x; " NO_ROWS);
 			if (!listed)
 				compare(0, line);
 			if (!listed)

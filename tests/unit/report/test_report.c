@@ -105,6 +105,9 @@ static void fill(void)
 	    "status, "
 	    "records, parsed) VALUES(" HOSTILE_SQL ", 'aa', 'aa', 'none', 'test', '{}', " HOSTILE_SQL
 	    ", 'UTC', 'assumed', 'ingested', 7, 7)");
+	/* in front of the tables of the case, which are read-only */
+	run("CREATE TEMP TABLE request AS SELECT * FROM request; CREATE TEMP TABLE alias AS SELECT * FROM alias");
+	run("CREATE TEMP TABLE leg AS SELECT * FROM leg; CREATE TEMP TABLE response AS SELECT * FROM response");
 	run("INSERT INTO request VALUES(1, " HOSTILE_SQL ", 1, " HOSTILE_SQL
 	    ", NULL, NULL, NULL), (2, 'short', 2, 'm', NULL, "
 	    "NULL, NULL)");
@@ -121,6 +124,7 @@ static void fill(void)
 	    "'[\"S1@40+10\"]'),"
 	    "(4, 2, 2, 2, 'decode', 'r4', '6', 1788000201000000000, 1788000202000000000, 100, 'exact', 90, 'finished', "
 	    "'[\"S1@50+10\"]')");
+	run("UPDATE leg SET attempt = 1");
 	run("INSERT INTO response VALUES(1, 1, 1, 200, 1, 700000, 'exact', 90, 400, 'yes', 'bytes', "
 	    "1788000100250000000, "
 	    "1788000102500000000, '[\"S1@60+10\"]'), (2, 2, 1, 200, 1, 100, 'exact', 90, 400, 'yes', 'bytes', "
