@@ -395,7 +395,8 @@ static int response_row(struct resolve *r, struct row_writer *w, const struct re
 	row_put_int(w, RESPONSE_STATUS, p->status);
 	row_put_int(w, RESPONSE_STREAMED, p->streamed < 0 ? UNKNOWN : p->streamed);
 	row_put_int(w, RESPONSE_PROMPT_TOKENS, p->prompt);
-	row_put_text(w, RESPONSE_PROMPT_TOKENS_FLAG, maybe(flag_name(p->prompt == UNKNOWN ? FLAG_NONE : p->prompt_flag)));
+	row_put_text(w, RESPONSE_PROMPT_TOKENS_FLAG,
+		     maybe(flag_name(p->prompt == UNKNOWN ? FLAG_NONE : p->prompt_flag)));
 	row_put_int(w, RESPONSE_COMPLETION_TOKENS, p->output);
 	row_put_int(w, RESPONSE_BYTES_SENT, p->bytes);
 	row_put_text(w, RESPONSE_DELIVERED, text_of(tri[p->delivered]));

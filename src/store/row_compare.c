@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* row_tables_compare.c - the tables of requests: their digest, and whether they are those that were made again
+/* row_compare.c - the tables of requests: their digest, and whether they are those that were made again
  *
  * Chunks are cut after a number of rows, so equal tables have equal chunks: hashes are compared, and only where they differ
  * are rows looked at. Each stored chunk is decompressed and hashed: what it says of itself is not believed.
