@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway_access.h"
 #include "gateway_json_walk.h"
 #include "pagetrail/parser.h"
 
@@ -132,12 +133,6 @@ static void read_counts(const struct found *f, struct access *a)
 	}
 }
 
-static bool looks_like_response(struct text id)
-{
-	return text_starts(id, "chatcmpl-") || text_starts(id, "cmpl-") || text_starts(id, "resp_") ||
-	       text_starts(id, "msg_");
-}
-
 /* The id that the next hop knows goes first; another one is kept as an alias where there is room for it. */
 static void set_ids(struct parse *p, struct event *e, const struct found *f)
 {
@@ -160,8 +155,7 @@ static void set_ids(struct parse *p, struct event *e, const struct found *f)
 		else if (!second.len && !text_eq(ids[i], first))
 			second = ids[i];
 	}
-	if (f->rank[TRACE] >= 2 && trace.len >= 55 && trace.ptr[2] == '-' && trace.ptr[35] == '-')
-		trace = text_sub(trace, 3, 32); /* traceparent */
+	trace = trace_of(trace);
 	event_text(e, GATEWAY_ID, first);
 	event_text(e, GATEWAY_RESPONSE_ID, response);
 	event_text(e, GATEWAY_TRACE_ID, trace.len ? trace : second);
@@ -226,48 +220,16 @@ static struct text rooms_from(struct parse *p, const struct found *f, struct jso
 	return (struct text){out, n};
 }
 
-/* A tenant is a name; of keys only their hashes are (a key itself would be a secret in the case). */
 static struct text tenant_of(struct parse *p, const struct found *f)
 {
-	struct text t = text_at(p, f, TENANT);
-
-	return text_starts(t, "sk-") || text_starts(t, "Bearer ") ? (struct text){0} : t;
+	return tenant_name(text_at(p, f, TENANT));
 }
 
 static struct text route_of(struct parse *p, const struct found *f)
 {
-	struct text t = text_at(p, f, ROUTE), line = text_at(p, f, REQUEST_LINE), part;
-	size_t at;
+	struct text t = text_at(p, f, ROUTE), method;
 
-	if (!t.len && text_split(&line, ' ', &part) && text_split(&line, ' ', &part))
-		t = part;
-	at = text_find(t, "://", 0);
-	if (at != SIZE_MAX && at < 8) {
-		at = text_find_char(t, '/', at + 3);
-		t = at == SIZE_MAX ? (struct text){0} : text_from(t, at);
-	}
-	return text_sub(t, 0, text_find_char(t, '?', 0));
-}
-
-/* The i-th of a list "a, b : c" as nginx writes one element an attempt; false behind the last. */
-static bool attempt_at(struct text list, unsigned at, bool spaced, struct text *ret)
-{
-	size_t from = 0, i;
-
-	for (;;) {
-		for (i = from; i < list.len; i++) {
-			if (list.ptr[i] == ',' ||
-			    (list.ptr[i] == ':' && (!spaced || (i > 0 && list.ptr[i - 1] == ' '))))
-				break;
-		}
-		if (at-- == 0) {
-			*ret = text_trim(text_sub(list, from, i - from));
-			return true;
-		}
-		if (i >= list.len)
-			return false;
-		from = i + 1;
-	}
+	return t.len ? path_of(t) : path_of_request(text_at(p, f, REQUEST_LINE), &method);
 }
 
 static struct text upstream_of(struct parse *p, const struct found *f, unsigned at, unsigned n)
@@ -287,7 +249,7 @@ static struct text upstream_of(struct parse *p, const struct found *f, unsigned 
 	}
 	if (n > 1 && !attempt_at(t, at, true, &one))
 		return (struct text){0};
-	return one;
+	return address_of(one);
 }
 
 /* upstream_status "502, 200": all but the last are attempts that failed. */
@@ -345,6 +307,12 @@ static struct text what_of(const struct found *f)
 	return TEXT("access");
 }
 
+/* Kong's response.size is nginx's $bytes_sent. */
+static bool counts_headers(const struct found *f)
+{
+	return is_of(f, KONG) || (is_of(f, NGINX) && f->rank[BYTES_OUT] > 0);
+}
+
 static void set_sizes(struct event *e, const struct found *f, const struct access *a)
 {
 	int64_t n, batch = 1;
@@ -359,7 +327,7 @@ static void set_sizes(struct event *e, const struct found *f, const struct acces
 		event_int(e, GATEWAY_OUTPUT, a->output);
 	if (count_at(f, BYTES_IN, &n))
 		event_int(e, GATEWAY_BYTES_IN, n);
-	if (count_at(f, BYTES_OUT, &n))
+	if (count_at(f, BYTES_OUT, &n) && (!counts_headers(f) || content_bytes(n, !a->gone, &n)))
 		event_int(e, GATEWAY_BYTES_OUT, n);
 	if (flag_at(f, STREAM, &b))
 		event_flag(e, GATEWAY_STREAM, b);
@@ -380,7 +348,7 @@ static int emit_access(struct parse *p, const struct found *f, const struct acce
 		       struct text rooms)
 {
 	struct event *e = parse_begin(p, EVENT_GATEWAY, a->ts);
-	struct text message = text_at(p, f, MESSAGE), finish = text_at(p, f, FINISH);
+	struct text message = message_text(text_at(p, f, MESSAGE)), finish = text_at(p, f, FINISH);
 
 	event_text(e, GATEWAY_WHAT, what_of(f));
 	set_ids(p, e, f);
@@ -408,15 +376,7 @@ static int emit_access(struct parse *p, const struct found *f, const struct acce
 
 static bool health(struct parse *p, const struct found *f)
 {
-	static const char *const routes[] = {"/health",    "/livez",   "/readyz", "/liveness",
-					     "/readiness", "/metrics", "/ping"};
-	struct text route = route_of(p, f), id = text_at(p, f, ID);
-
-	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-		if (text_starts(route, routes[i]))
-			return true;
-	}
-	return text_starts(id, "HEALTH_CHECK");
+	return is_health(route_of(p, f)) || text_starts(text_at(p, f, ID), "HEALTH_CHECK");
 }
 
 /* Does it tell of a request's outcome? */

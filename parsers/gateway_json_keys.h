@@ -75,7 +75,7 @@ struct alias {
 static const struct alias aliases[] = {
 	/* Envoy, Istio, Envoy AI Gateway; OpenTelemetry's names */
 	{"start_time", START, 0, 0}, {"response_code", STATUS, 0, ENVOY}, {"response_flags", FLAGS, 0, ENVOY},
-	{"response_code_details", DETAILS, 0, ENVOY}, {"bytes_received", BYTES_IN, 0, 0}, {"bytes_sent", BYTES_OUT, 0, 0},
+	{"response_code_details", DETAILS, 0, ENVOY}, {"bytes_received", BYTES_IN, 0, 0}, {"bytes_sent", BYTES_OUT, 1, 0},
 	{"upstream_host", UPSTREAM, 0, ENVOY}, {"upstream_cluster", MARK, 0, ENVOY},
 	{"x_envoy_upstream_service_time", MARK, 0, ENVOY}, {"x_envoy_origin_path", ROUTE, 1, ENVOY},
 	{"x_envoy_original_path", ROUTE, 1, ENVOY}, {"upstream_transport_failure_reason", MESSAGE, 5, ENVOY},
