@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "pagetrail/parser.h"
+#include "pagetrail/secret.h"
 
 enum { HEADERS_MAX_BYTES = 64 * 1024, ATTEMPTS_MAX = 64 };
 
@@ -102,38 +103,6 @@ static inline struct text not_dash(struct text t)
 }
 
 /* --- what may be said --- */
-
-/* Beginnings of API keys, tokens and authorization headers. */
-static inline bool looks_secret(struct text t)
-{
-	static const char *const starts[] = {"sk-",    "sk_", "pk_",    "rk_",    "Bearer ", "bearer ",
-					     "Basic ", "eyJ", "AKIA",   "ASIA",   "AIza",    "ghp_",
-					     "gsk_",   "hf_", "nvapi-", "glpat-", "xox",     "Digest "};
-
-	for (size_t i = 0; t.len && i < ARRAY_SIZE(starts); i++)
-		if (t.ptr[0] == starts[i][0] && text_starts(t, starts[i]))
-			return true;
-	return false;
-}
-
-static inline struct text tenant_name(struct text t)
-{
-	return looks_secret(t) ? (struct text){0} : t;
-}
-
-/* Error texts repeat keys ("Incorrect API key provided: sk-…"): nothing from there on is kept. */
-static inline struct text message_text(struct text t)
-{
-	for (size_t i = 0; i < t.len; i++) {
-		char before = i ? t.ptr[i - 1] : ' ';
-		bool word = (before >= '0' && before <= '9') || ((before | 32) >= 'a' && (before | 32) <= 'z') ||
-			    before == '_' || before == '-';
-
-		if (!word && looks_secret(text_from(t, i)))
-			return text_sub(t, 0, i);
-	}
-	return t;
-}
 
 /* The path of a request's target, without scheme, host, query and fragment. */
 static inline struct text path_of(struct text t)

@@ -222,7 +222,7 @@ static struct text rooms_from(struct parse *p, const struct found *f, struct jso
 
 static struct text tenant_of(struct parse *p, const struct found *f)
 {
-	return tenant_name(text_at(p, f, TENANT));
+	return secret_not(text_at(p, f, TENANT));
 }
 
 static struct text route_of(struct parse *p, const struct found *f)
@@ -348,7 +348,7 @@ static int emit_access(struct parse *p, const struct found *f, const struct acce
 		       struct text rooms)
 {
 	struct event *e = parse_begin(p, EVENT_GATEWAY, a->ts);
-	struct text message = message_text(text_at(p, f, MESSAGE)), finish = text_at(p, f, FINISH);
+	struct text message = secret_cut(text_at(p, f, MESSAGE)), finish = text_at(p, f, FINISH);
 
 	event_text(e, GATEWAY_WHAT, what_of(f));
 	set_ids(p, e, f);

@@ -35,7 +35,7 @@ static inline void access_who(struct event *e, const struct access_line *a)
 		   : looks_like_response(a->id) ? a->id
 						: (struct text){0});
 	event_text(e, GATEWAY_TRACE_ID, a->trace);
-	event_text(e, GATEWAY_TENANT, tenant_name(a->tenant));
+	event_text(e, GATEWAY_TENANT, secret_not(a->tenant));
 }
 
 /* All but the last of "502, 200" are attempts that failed. */
@@ -110,7 +110,7 @@ static inline int access_emit(struct parse *p, const struct access_line *a)
 	if (a->end_ns != TIME_UNKNOWN)
 		event_int(e, GATEWAY_FINISHED, a->end_ns);
 	event_text(e, GATEWAY_UPSTREAM, address_of(not_dash(last)));
-	event_text(e, GATEWAY_MESSAGE, message_text(a->message));
+	event_text(e, GATEWAY_MESSAGE, secret_cut(a->message));
 	if (a->gone)
 		event_flag(e, GATEWAY_CLIENT_GONE, true);
 	event_text(e, GATEWAY_ROUTE, a->path);

@@ -10,7 +10,11 @@ struct match;   /* scratch for matching: one per thread */
 /* Compiles with PCRE2_EXTENDED (blanks and # comments in the pattern do not count) when `extended`, byte
  * semantics (no UTF), JIT when there is one. ERR_USAGE with the offset when the pattern is bad. */
 int pattern_compile(struct pattern **ret, const char *regex, bool extended, struct err *err) MUST_CHECK;
+/* The same, but it must match all of a text, from its first byte to its last. */
+int pattern_compile_whole(struct pattern **ret, const char *regex, struct err *err) MUST_CHECK;
 void pattern_free(struct pattern *p);
+/* Does the pattern have a group of that name? */
+bool pattern_has(const struct pattern *p, const char *group);
 int match_new(struct match **ret, struct err *err) MUST_CHECK;
 void match_free(struct match *m);
 
@@ -22,3 +26,6 @@ int pattern_try(const struct pattern *p, struct match *m, struct text t, size_t 
 struct text match_whole(const struct match *m);
 struct text match_group(const struct match *m, const char *name);
 void match_clear(struct match *m); /* as after a miss: all groups are {NULL,0} */
+/* How many bytes of t a pattern made by pattern_compile_whole() could go on from: the place where it stops matching. t.len
+ * when only the end is wrong. ERR_LIMIT when that takes too many steps. */
+int pattern_reach(const struct pattern *p, struct match *m, struct text t, size_t *ret, struct err *err) MUST_CHECK;

@@ -250,10 +250,17 @@ void parse_close(struct parse *p)
 	p->parser = NULL;
 }
 
+/* A format that a map describes is called NAME@HASH, and found by NAME, too. */
+static bool is_called(const struct parser *p, struct text name)
+{
+	return text_is(name, p->name) ||
+	       (name.len && strncmp(p->name, name.ptr, name.len) == 0 && p->name[name.len] == '@');
+}
+
 const struct parser *parser_find(const struct parser *const *list, size_t n, struct text name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (text_is(name, list[i]->name))
+		if (is_called(list[i], name))
 			return list[i];
 	return NULL;
 }

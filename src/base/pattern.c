@@ -24,10 +24,8 @@ struct match {
 	unsigned n_groups;
 };
 
-int pattern_compile(struct pattern **ret, const char *regex, bool extended, struct err *err)
+static int compile(struct pattern **ret, const char *regex, uint32_t options, struct err *err)
 {
-	/* bytes, whatever "(*UTF)" a user writes: a record may hold any of them */
-	uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NEVER_BACKSLASH_C;
 	struct pattern *p;
 	PCRE2_SIZE offset = 0;
 	uint32_t groups = 0;
@@ -37,8 +35,8 @@ int pattern_compile(struct pattern **ret, const char *regex, bool extended, stru
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_nomem(err);
-	if (extended)
-		options |= PCRE2_EXTENDED;
+	/* bytes, whatever "(*UTF)" a user writes: a record may hold any of them */
+	options |= PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NEVER_BACKSLASH_C;
 	p->code = pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED, options, &code, &offset, NULL);
 	if (!p->code) {
 		PCRE2_UCHAR text[160] = "";
@@ -59,6 +57,21 @@ int pattern_compile(struct pattern **ret, const char *regex, bool extended, stru
 	(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
 	*ret = p;
 	return 0;
+}
+
+int pattern_compile(struct pattern **ret, const char *regex, bool extended, struct err *err)
+{
+	return compile(ret, regex, extended ? PCRE2_EXTENDED : 0, err);
+}
+
+int pattern_compile_whole(struct pattern **ret, const char *regex, struct err *err)
+{
+	return compile(ret, regex, PCRE2_ANCHORED | PCRE2_ENDANCHORED, err);
+}
+
+bool pattern_has(const struct pattern *p, const char *group)
+{
+	return pcre2_substring_number_from_name(p->code, (PCRE2_SPTR)group) > 0;
 }
 
 void pattern_free(struct pattern *p)
@@ -130,6 +143,27 @@ int pattern_try(const struct pattern *p, struct match *m, struct text t, size_t 
 bool pattern_search(const struct pattern *p, struct match *m, struct text t, size_t from)
 {
 	return pattern_try(p, m, t, from, NULL) == 1;
+}
+
+/* Each beginning of what can be gone on from can be gone on from, too: halving finds the longest. */
+int pattern_reach(const struct pattern *p, struct match *m, struct text t, size_t *ret, struct err *err)
+{
+	size_t good = 0, bad = t.len + 1;
+
+	match_clear(m);
+	while (bad - good > 1) {
+		size_t n = good + (bad - good) / 2;
+		int r = pcre2_match(p->code, (PCRE2_SPTR)t.ptr, n, 0, PCRE2_PARTIAL_HARD, m->data, m->ctx);
+
+		if (r >= 0 || r == PCRE2_ERROR_PARTIAL)
+			good = n;
+		else if (r == PCRE2_ERROR_NOMATCH)
+			bad = n;
+		else
+			return err_set(err, ERR_LIMIT, "the expression takes too many steps");
+	}
+	*ret = good;
+	return 0;
 }
 
 static struct text group(const struct match *m, unsigned n)

@@ -36,6 +36,19 @@ int args_parse(struct args *ret, int argc, char **argv, const struct option_spec
 /* 2026-09-09T14:00:00Z, with or without zone (UTC), or a bare day. */
 bool args_time(struct text t, int64_t *ret_ns);
 
+/* --- site.c: the formats of the program, and the one that --map describes --- */
+struct map;
+struct parser;
+struct site_formats {
+	const struct parser **list;
+	size_t n;
+	struct map *map; /* NULL: none */
+};
+int site_open(struct site_formats *s, const char *map, struct err *err) MUST_CHECK;
+/* Do the map's samples hold? ERR_INPUT when they do not. */
+int site_proved(const struct site_formats *s, const char *map, struct err *err) MUST_CHECK;
+void site_close(struct site_formats *s); /* accepts a zeroed one */
+
 /* --- rows.c: one way out for rows: table, JSON, JSON lines, CSV --- */
 enum rows_format { ROWS_TABLE, ROWS_JSON, ROWS_JSONL, ROWS_CSV };
 struct rows_options {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "pagetrail/ingest.h"
+#include "pagetrail/map.h"
 
 static int list_formats(const struct rows_options *o, struct err *err)
 {
@@ -72,18 +73,32 @@ static int put_line(void *ctx, struct text line)
 	return rc;
 }
 
+/* 0, or 1: a sample does not hold. */
+static int test_map(const struct site_formats *site, struct err *err)
+{
+	int rc = map_prove(site->map, put_line, NULL, err);
+	if (rc >= 0)
+		printf("map %s: %s\n", map_parser(site->map)->name,
+		       rc ? "a sample does not give what the map says" : "all samples hold");
+	return rc;
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
 	struct rows_options o = ROWS_OPTIONS_INIT;
+	CLEANUP(site_close) struct site_formats site = {0};
+	const char *map = NULL;
+	const struct option_spec own[] = {{"--map", OPTION_TEXT, &map}};
 	const struct option_spec shared[] = {ROWS_OPTIONS(o)};
 	struct args args;
-	int rc = args_parse(&args, argc, argv, NULL, 0, shared, ARRAY_SIZE(shared), 1, -1, err);
+	int rc = args_parse(&args, argc, argv, own, ARRAY_SIZE(own), shared, ARRAY_SIZE(shared), 1, -1, err);
 	if (rc)
 		return rc;
 	const char *what = args.at[0];
 	if (!strcmp(what, "list")) {
-		if (args.n > 1)
-			return err_set(err, ERR_USAGE, "'formats list' takes no argument '%s'", args.at[1]);
+		if (args.n > 1 || map)
+			return err_set(err, ERR_USAGE, "'formats list' takes no argument '%s'",
+				       map ? "--map" : args.at[1]);
 		return list_formats(&o, err);
 	}
 	bool test = !strcmp(what, "test");
@@ -91,18 +106,25 @@ static int run(int argc, char **argv, struct err *err)
 		err_set(err, ERR_USAGE, "'formats' does list, test or explain, not '%s'", what);
 		return err_hint(err, "see 'pagetrail help formats'");
 	}
-	if (args.n < 2)
+	if (args.n < 2 && !(test && map))
 		return err_set(err, ERR_USAGE, "'formats %s' needs a file", what);
 	bool ok = true;
-	const struct ingest_options plan = {.parsers = parsers,
-					    .n_parsers = n_parsers,
+	rc = site_open(&site, map, err);
+	if (!rc && test && map)
+		rc = test_map(&site, err);
+	if (rc < 0)
+		return rc;
+	if (rc)
+		return EXIT_INPUT;
+	const struct ingest_options plan = {.parsers = site.list,
+					    .n_parsers = site.n,
 					    .plan = true,
 					    .on_source = on_planned,
 					    .ctx = &ok,
 					    .stop = &system_stop};
 	for (int i = 1; i < args.n; i++) {
 		rc = test ? ingest_path(NULL, &plan, args.at[i], err)
-			  : detect_explain(parsers, n_parsers, args.at[i], put_line, NULL, err);
+			  : detect_explain(site.list, site.n, args.at[i], put_line, NULL, err);
 		if (rc == 1)
 			ok = false;
 		else if (rc)
@@ -113,10 +135,11 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_formats = {
     .name = "formats",
-    .synopsis = "list | test FILE… | explain FILE…",
+    .synopsis = "list | test FILE… | explain FILE… [--map FILE]",
     .summary = "Lists the log formats known, or says what a file is and why",
     .help = "  list           formats, and the versions whose output was checked\n"
 	    "  test FILE      which format a file would be read as (exit code 3: none)\n"
+	    "  test --map MAP [FILE]  proves a map on its samples, and says where one of them stopped to match\n"
 	    "  explain FILE   the bids of every format, record by record, and where the best one stopped\n\n"
 	    "  pagetrail formats explain strange.log\n",
     .run = run,

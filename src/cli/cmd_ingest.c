@@ -292,19 +292,16 @@ static int nothing_to_read(const struct args *args, struct err *err)
 static int run(int argc, char **argv, struct err *err)
 {
 	struct rows_options rows = ROWS_OPTIONS_INIT;
-	struct ingest_options o = {.parsers = parsers, .n_parsers = n_parsers, .stop = &system_stop};
-	const char *id = NULL, *title = NULL, *progress = NULL;
+	struct ingest_options o = {.stop = &system_stop};
+	CLEANUP(site_close) struct site_formats site = {0};
+	const char *map = NULL, *id = NULL, *title = NULL, *progress = NULL;
 	int64_t jobs = system_cpus();
 	const struct option_spec options[] = {
-	    {"--format", OPTION_TEXT, &o.format},
-	    {"--worker", OPTION_TEXT, &o.worker},
-	    {"--source-tz", OPTION_TEXT, &o.tz},
-	    {"--sources", OPTION_TEXT, &o.sources_csv},
-	    {"--jobs", OPTION_INT, &jobs},
-	    {"--plan", OPTION_FLAG, &o.plan},
-	    {"--id", OPTION_TEXT, &id},
-	    {"--title", OPTION_TEXT, &title},
-	    {"--progress", OPTION_TEXT, &progress},
+	    {"--format", OPTION_TEXT, &o.format}, {"--worker", OPTION_TEXT, &o.worker},
+	    {"--source-tz", OPTION_TEXT, &o.tz},  {"--sources", OPTION_TEXT, &o.sources_csv},
+	    {"--map", OPTION_TEXT, &map},         {"--jobs", OPTION_INT, &jobs},
+	    {"--plan", OPTION_FLAG, &o.plan},     {"--id", OPTION_TEXT, &id},
+	    {"--title", OPTION_TEXT, &title},     {"--progress", OPTION_TEXT, &progress},
 	    {"--tz", OPTION_TEXT, &o.tz},
 	};
 	const struct option_spec shared[] = {ROWS_OPTIONS(rows)};
@@ -324,7 +321,14 @@ static int run(int argc, char **argv, struct err *err)
 		err_set(err, ERR_USAGE, "--jobs takes 1 to 256");
 		return err_hint(err, "without it there is one for each CPU");
 	}
-	if (o.format && !parser_find(parsers, n_parsers, text_of(o.format))) {
+	rc = site_open(&site, map, err);
+	if (!rc)
+		rc = site_proved(&site, map, err);
+	if (rc)
+		return rc;
+	o.parsers = site.list;
+	o.n_parsers = site.n;
+	if (o.format && !parser_find(o.parsers, o.n_parsers, text_of(o.format))) {
 		err_set(err, ERR_USAGE, "no format '%s'", o.format);
 		return err_hint(err, "see 'pagetrail formats list'");
 	}
@@ -385,7 +389,7 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_ingest = {
     .name = "ingest",
-    .synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--plan]",
+    .synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--map FILE] [--plan]",
     .summary = "Reads files, folders and archives of logs into a case",
     .help = "Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was, files\n"
 	    "that have grown are continued.\n"
@@ -394,6 +398,7 @@ const struct command command_ingest = {
 	    "  --worker NAME    the worker whose logs these are\n"
 	    "  --tz ZONE        zone of stamps that name none: +08:00 or Asia/Shanghai\n"
 	    "  --sources FILE   CSV: glob,worker,role,tz,format; first line that matches a path wins\n"
+	    "  --map FILE       a format of your own, described in a file (docs/map.md); it is kept in the case\n"
 	    "  --jobs N         threads, 1 to 256; the result does not depend on it\n"
 	    "  --plan           say what each file would be taken for, and store nothing\n"
 	    "  --progress json  progress as JSON lines on stderr; none: not on a terminal either\n"

@@ -11,6 +11,7 @@
 #include "block.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
+#include "pagetrail/map.h"
 #include "pagetrail/salvage.h"
 #include "repeat.h"
 #include "session.h"
@@ -25,7 +26,10 @@ struct again {
 	struct account account;
 	int64_t first_ns, last_ns;
 	struct formats formats;
+	const struct parser **list; /* the formats of the program, and the source's map behind them */
+	size_t n_list;
 	const struct parser *parser;
+	struct map *map; /* that the source was read with */
 	struct zone *zone;
 	struct stamp outer;
 	volatile sig_atomic_t *stop;
@@ -229,11 +233,26 @@ static int parse_parts(struct again *a, uint64_t bytes, struct err *err)
 
 /* --- the row --- */
 
+static int list_formats(struct again *a, const struct ingest_options *o, struct text basis, struct err *err)
+{
+	a->list = calloc(o->n_parsers + 1, sizeof(*a->list));
+	if (!a->list)
+		return err_nomem(err);
+	memcpy(a->list, o->parsers, o->n_parsers * sizeof(*a->list));
+	a->n_list = o->n_parsers;
+	int rc = map_from_basis(&a->map, basis, err);
+	if (a->map)
+		a->list[a->n_list++] = map_parser(a->map);
+	return rc;
+}
+
 static int load_row(struct again *a, const struct ingest_options *o, uint64_t *ret_bytes, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, a->c,
-			     "SELECT bytes, format, tz, path, coalesce(reason, '') FROM source WHERE source = ?1", err);
+			     "SELECT bytes, format, tz, path, coalesce(reason, ''), format_basis FROM source "
+			     "WHERE source = ?1",
+			     err);
 	if (rc == 0)
 		rc = sql_int(s, 1, a->source, err);
 	if (rc == 0)
@@ -243,7 +262,10 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 	struct text format = sql_get_text(s, 1), tz = sql_get_text(s, 2);
 	*ret_bytes = (uint64_t)sql_get_int(s, 0);
 	a->repeats = text_find(sql_get_text(s, 4), REPEATS, 0) != SIZE_MAX;
-	a->parser = format.len ? parser_find(o->parsers, o->n_parsers, format) : NULL;
+	rc = list_formats(a, o, sql_get_text(s, 5), err);
+	if (rc < 0)
+		return rc;
+	a->parser = format.len ? parser_find(a->list, a->n_list, format) : NULL;
 	if (format.len && !a->parser)
 		return err_set(err, ERR_INPUT, "source %lld has the unknown format '%.*s'", (long long)a->source,
 			       TEXT_ARG(format));
@@ -299,9 +321,9 @@ int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t so
 	struct again a = {.c = c, .source = source, .first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN, .stop = o->stop};
 	uint64_t bytes = 0;
 	a.outer = STAMP_INIT;
-	int rc = formats_open(&a.formats, o->parsers, o->n_parsers, err);
+	int rc = load_row(&a, o, &bytes, err);
 	if (rc == 0)
-		rc = load_row(&a, o, &bytes, err);
+		rc = formats_open(&a.formats, a.list, a.n_list, err);
 	if (rc == 0)
 		rc = sql_prepare(
 		    &a.reject, c,
@@ -317,6 +339,8 @@ int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t so
 	sql_end(a.reject);
 	zone_close(a.zone);
 	formats_close(&a.formats);
+	map_free(a.map);
+	free(a.list);
 	if (rc == 0)
 		*ret = a.account;
 	return rc;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/map.h"
 #include "source.h"
 
 enum { PARTS_MAX = 8, FIRST_LOOK = 128, LONG_ENOUGH_MILLE = 900 };
@@ -224,19 +225,35 @@ static bool rivals(const struct tally *best, const struct tally *second)
 	return points(second) * 1000ull > points(best) * (1000ull - DETECT_MARGIN);
 }
 
+/* A map says of records what they are, and it is a person who says so: where it knows half as many as the best, it is taken
+ * before any format that only recognises them. */
+static size_t mapped(const struct formats *f, const struct tally *t, size_t best)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (map_of(f->list[i]) && t[i].strong && points(&t[i]) * 2 >= points(&t[best]))
+			return i;
+	return f->n;
+}
+
 static void choose(struct formats *f, struct tally *t, unsigned records, struct detection *ret)
 {
 	size_t n = f->n, best, second;
 	best_two(t, n, &best, &second);
 	if (best == n)
 		return;
-	if (second < n && !t[best].strong && t[second].strong && points(&t[second]) * 2 >= points(&t[best])) {
+	size_t map = mapped(f, t, best);
+	if (map < n && map != best) {
+		second = best;
+		best = map;
+	}
+	if (map == n && second < n && !t[best].strong && t[second].strong &&
+	    points(&t[second]) * 2 >= points(&t[best])) {
 		size_t swap = best; /* knowing is worth more than guessing */
 		best = second;
 		second = swap;
 	}
 	bool mixed = second < n && mixed_in(f, t, best, second);
-	if (second < n && mixed_in(f, t, second, best)) {
+	if (map == n && second < n && mixed_in(f, t, second, best)) {
 		size_t swap = best;
 		best = second;
 		second = swap;
@@ -250,7 +267,7 @@ static void choose(struct formats *f, struct tally *t, unsigned records, struct 
 	}
 	if (!t[best].strong && t[best].weak * 2 < records)
 		ret->reason = "no format recognises it: too few records look like the best match";
-	else if (second < n && !mixed && rivals(&t[best], &t[second]))
+	else if (map == n && second < n && !mixed && rivals(&t[best], &t[second]))
 		ret->reason = "tie";
 	else
 		ret->parser = f->list[best];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/evidence.h"
+#include "pagetrail/map.h"
 #include "repeat.h"
 
 static bool is_explicit(const struct source_result *r)
@@ -134,6 +136,23 @@ int known_twin(struct session *s, const unsigned char *content, const struct sou
 	return 0;
 }
 
+/* Would a map that is given now take the source, of which the case has the first bytes? */
+static int map_takes(struct session *s, int64_t source, const struct source_result *row, struct err *err)
+{
+	CLEANUP(buf_done) struct buf head = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	struct detection d;
+	bool any = false;
+	for (size_t i = 0; i < s->o->n_parsers; i++)
+		any = any || (map_of(s->o->parsers[i]) && !text_is(row->format, s->o->parsers[i]->name));
+	uint64_t n = MIN(row->account.bytes, DETECT_BYTES);
+	if (!any || !n || text_is(row->format_basis, BASIS_AS_IT_IS))
+		return 0;
+	int rc = evidence_read(s->c, source, 0, n, &head, err);
+	if (rc == 0)
+		rc = detect_with(&s->formats, buf_text(&head), n == row->account.bytes, &d, err);
+	return rc < 0 ? rc : d.parser && map_of(d.parser) && !text_is(row->format, d.parser->name);
+}
+
 /* Should a source that is known be read again? When somebody now says what it is, or it can be recognised by now. */
 static int wants_again(struct session *s, const struct known *k, const char *path, struct err *err)
 {
@@ -158,6 +177,10 @@ static int wants_again(struct session *s, const struct known *k, const char *pat
 		    (!text_is(asked.tz_basis, "assumed") && !text_eq(asked.tz, row.tz)) ||
 		    (n.line && asked.role.len && !text_eq(asked.role, row.role));
 		again = again && same_path;
+		if (!again && same_path && !n.format) {
+			rc = map_takes(s, k->source, &row, err);
+			again = rc == 1;
+		}
 	}
 	naming_done(&n);
 	free(own);

@@ -12,6 +12,7 @@
 #include "nuls.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
+#include "pagetrail/map.h"
 #include "replay.h"
 #include "session.h"
 #include "worker.h"
@@ -255,6 +256,14 @@ static void pipeline_done(struct pipeline *p)
 
 /* --- the format --- */
 
+/* The map that a source was read with is kept with it: nobody has to have the file to know how it was read. */
+static int add_map(struct buf *b, const struct parser *parser, struct err *err)
+{
+	const struct map *m = map_of(parser);
+	int rc = m ? buf_printf(b, err, ",\"map_sha256\":\"%s\",\"map\":", map_sha256(m)) : 0;
+	return m && rc == 0 ? buf_json_string(b, map_text(m), err) : rc;
+}
+
 /* by: whose events these are; head: head.h. */
 static int add_basis(struct buf *b, const struct detection *d, const struct parser *forced, const struct head *head,
 		     struct err *err)
@@ -262,8 +271,11 @@ static int add_basis(struct buf *b, const struct detection *d, const struct pars
 	int rc = buf_add_text(b, TEXT("{\"by\":\"" PAGETRAIL_VERSION "\""), err);
 	if (rc == 0)
 		rc = head_put(head, b, err);
-	if (rc == 0 && forced)
-		return buf_add_text(b, TEXT(",\"reason\":\"asked for\"}"), err);
+	if (rc == 0 && forced) {
+		rc = buf_add_text(b, TEXT(",\"reason\":\"asked for\""), err);
+		rc = rc ? rc : add_map(b, forced, err);
+		return rc ? rc : buf_add_char(b, '}', err);
+	}
 	if (rc == 0)
 		rc = buf_printf(b, err, ",\"score\":%u,\"records\":%u", d->score, d->records);
 	if (rc == 0 && d->best)
@@ -273,6 +285,8 @@ static int add_basis(struct buf *b, const struct detection *d, const struct pars
 				d->runner_up_score);
 	if (rc == 0 && d->reason)
 		rc = buf_printf(b, err, ",\"reason\":\"%s\"", d->reason);
+	if (rc == 0)
+		rc = add_map(b, d->parser, err);
 	return rc < 0 ? rc : buf_add_char(b, '}', err);
 }
 
@@ -309,7 +323,7 @@ static int choose_format(struct session *s, const struct naming *n, const struct
 			 const struct parser **ret, struct err *err)
 {
 	const struct block *head = ask->first;
-	struct buf basis = BUF_INIT(4 * KIB);
+	struct buf basis = BUF_INIT(1 * MIB);
 	struct detection d = {0};
 	const struct parser *forced = m->as_it_is ? NULL : n->format;
 	int rc = 0;
