@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/buf.h"
 #include "pagetrail/limits.h"
 #include "pagetrail/macros.h"
 #include "pagetrail/pattern.h"
@@ -64,9 +65,19 @@ int pattern_compile(struct pattern **ret, const char *regex, bool extended, stru
 	return compile(ret, regex, extended ? PCRE2_EXTENDED : 0, err);
 }
 
+/* PCRE2_ENDANCHORED does not go with partial matching, which pattern_reach() needs. The expression is compiled by itself
+ * first: an offset in an error is one of what the user wrote. */
 int pattern_compile_whole(struct pattern **ret, const char *regex, struct err *err)
 {
-	return compile(ret, regex, PCRE2_ANCHORED | PCRE2_ENDANCHORED, err);
+	CLEANUP(buf_done) struct buf b = BUF_INIT(MIB);
+	int r = compile(ret, regex, 0, err);
+
+	if (r < 0)
+		return r;
+	pattern_free(*ret);
+	*ret = NULL;
+	r = buf_printf(&b, err, "(?:%s)\\z", regex);
+	return r < 0 ? r : compile(ret, b.ptr, PCRE2_ANCHORED, err);
 }
 
 bool pattern_has(const struct pattern *p, const char *group)

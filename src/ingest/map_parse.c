@@ -211,52 +211,58 @@ static bool offset(struct text t, size_t *at, int64_t *ret_s)
 	return true;
 }
 
+struct civil {
+	int at[6]; /* year month day hour minute second */
+	int64_t frac_ns, zone_s, precision_ns;
+	bool zoned;
+};
+
+static bool decimals(struct text t, size_t *at, struct civil *c)
+{
+	size_t from = *at;
+	for (int64_t unit = NS_PER_S; *at < t.len && t.ptr[*at] >= '0' && t.ptr[*at] <= '9'; ++*at) {
+		unit /= 10;
+		c->frac_ns += (t.ptr[*at] - '0') * unit;
+		c->precision_ns = MAX(unit, 1);
+	}
+	return *at > from;
+}
+
+/* What stands for %key. */
+static bool pattern_part(char key, struct text t, size_t *at, struct civil *c)
+{
+	static const char keys[] = "YmdHMS";
+	const char *plain = strchr(keys, key);
+	if (plain)
+		return digits(t, at, key == 'Y' ? 4 : 2, &c->at[plain - keys]);
+	switch (key) {
+	case 'b': return month(t, at, &c->at[1]);
+	case 'f': return decimals(t, at, c);
+	case 'z': c->zoned = offset(t, at, &c->zone_s); return c->zoned;
+	default: return *at < t.len && t.ptr[(*at)++] == key; /* %% */
+	}
+}
+
 /* %Y %m %b %d %H %M %S %f (decimals of a second) %z %%; a blank stands for any number of blanks. */
 static bool pattern_stamp(const char *pattern, struct text t, struct stamp *ret)
 {
-	int f[6] = {0, 0, 0, 0, 0, 0}; /* year month day hour minute second */
-	static const char keys[] = "YmdHMS";
-	int64_t frac = 0, zone = 0;
+	struct civil c = {.precision_ns = NS_PER_S};
 	size_t at = 0;
-	bool zoned = false;
-	*ret = (struct stamp){TIME_UNKNOWN, STAMP_NAIVE, NS_PER_S};
-	for (const char *c = pattern; *c; c++) {
-		const char *key = *c == '%' && c[1] ? strchr(keys, c[1]) : NULL;
-		bool ok;
-		if (key) {
-			ok = digits(t, &at, c[1] == 'Y' ? 4 : 2, &f[key - keys]);
-		} else if (*c == '%' && c[1] == 'b') {
-			ok = month(t, &at, &f[1]);
-		} else if (*c == '%' && c[1] == 'z') {
-			ok = zoned = offset(t, &at, &zone);
-		} else if (*c == '%' && c[1] == 'f') {
-			ok = at < t.len && t.ptr[at] >= '0' && t.ptr[at] <= '9';
-			for (int64_t unit = NS_PER_S; at < t.len && t.ptr[at] >= '0' && t.ptr[at] <= '9'; at++) {
-				unit /= 10;
-				frac += (t.ptr[at] - '0') * unit;
-				ret->precision_ns = MAX(unit, 1);
-			}
-		} else if (*c == ' ') {
-			ok = at < t.len && t.ptr[at] == ' ';
-			while (at < t.len && t.ptr[at] == ' ')
-				at++;
-			c--;
-		} else {
-			c -= *c != '%';
-			ok = at < t.len && t.ptr[at] == c[1];
-			at++;
+	for (const char *p = pattern; *p; p++) {
+		if (*p == '%' && p[1]) {
+			if (!pattern_part(*++p, t, &at, &c))
+				return false;
+			continue;
 		}
-		if (!ok)
+		if (at >= t.len || t.ptr[at++] != *p)
 			return false;
-		c++;
+		while (*p == ' ' && at < t.len && t.ptr[at] == ' ')
+			at++;
 	}
-	if (at != t.len || !stamp_from_civil(f[0], f[1], f[2], f[3], f[4], f[5], frac, &ret->ns))
+	*ret = (struct stamp){TIME_UNKNOWN, c.zoned ? STAMP_ZONED : STAMP_NAIVE, c.precision_ns};
+	if (at != t.len || !stamp_from_civil(c.at[0], c.at[1], c.at[2], c.at[3], c.at[4], c.at[5], c.frac_ns, &ret->ns))
 		return false;
-	if (zoned) {
-		ret->ns -= zone * NS_PER_S;
-		ret->quality = STAMP_ZONED;
-	}
-	return true;
+	return !__builtin_sub_overflow(ret->ns, c.zone_s * NS_PER_S, &ret->ns) && ret->ns != TIME_UNKNOWN;
 }
 
 bool map_stamp(const struct map_time *t, struct text text, struct stamp *ret)

@@ -7,13 +7,16 @@ build=build-fuzz
 CC=clang CXX=clang++ MESON_ARGS="-Db_sanitize=address,undefined -Db_lundef=false \
 	-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link" sh src/setup.sh "$build"
 ninja -C "$build"
-for target in parser column rows codec text; do
+for target in parser column rows codec text map; do
 	corpus=$build/corpus-$target
 	mkdir -p "$corpus"
 	if [ "$target" = parser ]; then # the samples are the seeds; the first byte chooses the format
 		for f in tests/parsers/*/*.log; do
 			{ printf '\001'; head -c 65536 "$f"; } > "$corpus/$(echo "$f" | tr / _)"
 		done
+	fi
+	if [ "$target" = map ]; then
+		cp tests/fuzz/map/*.json "$corpus/"
 	fi
 	echo "== $target, $seconds s"
 	"$build/tests/fuzz-$target" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=65536 \
