@@ -396,6 +396,12 @@ static inline int order_sort(struct resolve *r, uint32_t *list, uint32_t n, orde
 	return sort_items(r, list, n, sizeof(*list), cmp, r, err);
 }
 
+/* Statuses that say that the caller went away: of nginx and those who follow it, and of AWS load balancers. */
+static inline bool status_left(int64_t status)
+{
+	return status == 499 || status == 460;
+}
+
 static inline struct worker *worker_at(const struct resolve *r, uint32_t i)
 {
 	return shelf_at(&r->workers, i);

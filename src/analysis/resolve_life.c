@@ -385,7 +385,7 @@ static int life_outcome(struct resolve *r, struct life *l, const struct gseen *g
 	h.span_ns = start != UNKNOWN && g->hi != UNKNOWN ? MAX(g->hi - start, 0) : 0;
 	h.face = (uint8_t)((g->tenant ? 2 : 0) + (g->bytes_out != UNKNOWN || g->output != UNKNOWN));
 	bool some = (g->bytes_out != UNKNOWN && g->bytes_out > 0) || (g->output != UNKNOWN && g->output > 0);
-	bool cut = g->status == 499 && some; /* in the middle of the answer */
+	bool cut = status_left(g->status) && some; /* in the middle of the answer */
 	bool failed = (g->status != UNKNOWN && g->status >= 400 && !cut) || g->bytes_out == 0 ||
 		      (text_is(names_text(&r->names, g->finish), "error") && g->output == UNKNOWN);
 	if (g->status != UNKNOWN || g->bytes_out != UNKNOWN)

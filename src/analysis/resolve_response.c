@@ -161,7 +161,7 @@ static bool delivered_against(struct response *p)
 {
 	const struct hop *sent = &p->sent, *failed = &p->failed, *passed = &p->passed;
 	char line[160], error[48] = "no bytes";
-	if (!failed->there || (!sent->there && !passed->there) || (p->output == 0 && p->status != 499))
+	if (!failed->there || (!sent->there && !passed->there) || (p->output == 0 && !status_left(p->status)))
 		return false;
 	if (failed->status != UNKNOWN && failed->status >= 400)
 		(void)snprintf(error, sizeof(error), "status %lld", (long long)failed->status);
@@ -185,15 +185,16 @@ static bool delivered_against(struct response *p)
 static bool error_is_inner(const struct response *p)
 {
 	bool generated = p->engine_output != UNKNOWN && p->engine_output > 1;
-	return p->shown.there && !p->shown.face && (generated || p->doubtful || p->status == 499);
+	return p->shown.there && !p->shown.face && (generated || p->doubtful || status_left(p->status));
 }
 
 static void delivered_error(struct response *p)
 {
 	char line[160];
-	bool some = (p->bytes != UNKNOWN && p->bytes > 0) || (p->output != UNKNOWN && p->output > 0);
-	if (p->status == 499 && some) {
+	if (status_left(p->status) && p->bytes != UNKNOWN && p->bytes > 0) {
 		say(p, TRI_YES, "client left in the middle of the answer");
+	} else if (status_left(p->status) && p->bytes == UNKNOWN && p->output != 0) {
+		say(p, TRI_UNKNOWN, "client left; how much was sent by then is not recorded");
 	} else if (error_is_inner(p)) {
 		(void)snprintf(line, sizeof(line),
 			       "status %lld of a gateway that counts nothing and names no tenant; what the client got "
@@ -239,7 +240,7 @@ static void delivered_gateway(const struct resolve *r, struct response *p)
 		say(p, TRI_NO, "no completion tokens");
 	else if (is_error_finish(r, p->finish) && p->output == UNKNOWN)
 		say(p, TRI_NO, "the answer ended in an error and no completion tokens are recorded");
-	else if (p->client_gone > 0 && !some)
+	else if (p->client_gone > 0 && p->bytes == UNKNOWN) /* tokens were made, and may not have gone out */
 		say(p, TRI_UNKNOWN, "client left; how much was sent by then is not recorded");
 	else if (is_abort_finish(r, p->finish) && p->output == UNKNOWN)
 		say(p, TRI_UNKNOWN, "aborted; whether any content was sent by then is not recorded");
@@ -341,7 +342,7 @@ uint32_t response_conflicts(const struct resolve *r, const struct request *q)
 	uint32_t ret = 0;
 	hops_of(r, q, &p);
 	bool error = p.failed.there && p.failed.status != UNKNOWN && p.failed.status >= 400;
-	if (p.failed.there && (p.sent.there || (p.passed.there && error && p.failed.status != 499)))
+	if (p.failed.there && (p.sent.there || (p.passed.there && error && !status_left(p.failed.status))))
 		ret |= CONFLICT_OUTCOME;
 	for (uint32_t i = 0; i < q->n_lives; i++) {
 		const struct life *l = life_at(r, r->life_order[q->lives_from + i]);
