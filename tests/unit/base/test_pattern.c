@@ -50,6 +50,54 @@ static void test_groups(void **state)
 	pattern_free(NULL);
 }
 
+/* The place where an expression stops to match. */
+static void test_whole(void **state)
+{
+	static const struct {
+		const char *regex, *text;
+		size_t reach;
+	} cases[] = {
+	    {"id=(?<id>\\d+) end", "id=12 end", 9},
+	    {"id=(?<id>\\d+) end", "id=12 End", 6},
+	    {"id=(?<id>\\d+) end", "x", 0},
+	    {"id=(?<id>\\d+)", "id=12x", 5},
+	    {"a|bc", "bd", 1},
+	    {"a.*z", "abc", 3},
+	    {"a", "", 0},
+	};
+	struct pattern *p;
+	struct match *m;
+	struct err err = {0};
+	size_t reach;
+
+	(void)state;
+	assert_int_equal(match_new(&m, NULL), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(pattern_compile_whole(&p, cases[i].regex, &err), 0);
+		assert_int_equal(pattern_reach(p, m, text_of(cases[i].text), &reach, &err), 0);
+		if (reach != cases[i].reach)
+			fail_msg("%s on %s: %zu, not %zu", cases[i].regex, cases[i].text, reach, cases[i].reach);
+		pattern_free(p);
+	}
+	assert_int_equal(pattern_compile_whole(&p, "(?<a>x)|y", &err), 0);
+	assert_true(pattern_search(p, m, TEXT("y"), 0));
+	assert_false(pattern_search(p, m, TEXT("yx"), 0));
+	assert_false(pattern_search(p, m, TEXT("xy"), 0));
+	assert_false(pattern_search(p, m, TEXT(" x"), 0));
+	assert_true(pattern_has(p, "a"));
+	assert_false(pattern_has(p, "b"));
+	pattern_free(p);
+	assert_int_equal(pattern_compile_whole(&p, "ab(", &err), ERR_USAGE);
+	assert_non_null(strstr(err.what, "offset 3"));
+	assert_null(p);
+	assert_int_equal(pattern_compile_whole(&p, "(?<a>(?:x+)+)[yz]", &err), 0);
+	char many[4000];
+	memset(many, 'x', sizeof(many));
+	assert_int_equal(pattern_try(p, m, (struct text){many, sizeof(many)}, 0, &err), ERR_LIMIT);
+	pattern_free(p);
+	match_free(m);
+}
+
 static void test_bad(void **state)
 {
 	struct pattern *p;
@@ -95,8 +143,8 @@ static void test_limits(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups), cmocka_unit_test(test_bad),
-					   cmocka_unit_test(test_limits)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups), cmocka_unit_test(test_whole),
+					   cmocka_unit_test(test_bad), cmocka_unit_test(test_limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
