@@ -31,20 +31,29 @@ struct access {
 	const char *flag;
 };
 
+static enum logged_is logged_is(const struct found *f)
+{
+	for (unsigned p = NONE + 1; p < PRODUCTS; p++)
+		if (is_of(f, p) && presets[p].logged)
+			return (enum logged_is)presets[p].logged;
+	return NOT_SAID;
+}
+
 static bool read_times(const struct found *f, const struct parse *p, struct access *a)
 {
 	struct stamp start = STAMP_INIT, end = STAMP_INIT, logged = STAMP_INIT;
 	int64_t duration = duration_of(f);
+	enum logged_is is;
 	bool known;
 
 	time_at(f, START, &start);
 	time_at(f, END, &end);
 	time_at(f, LOGGED, &logged);
 	known = logged.quality || end.quality || start.quality;
-	if (is_of(f, ENVOY) && !start.quality)
+	is = logged_is(f);
+	if (is == IS_START && !start.quality)
 		start = logged; /* whatever the operator calls it, START_TIME is what Envoy has */
-	else if (!end.quality && !start.quality && (is_of(f, NGINX) || is_of(f, CADDY) || duration != TIME_UNKNOWN) &&
-		 !is_of(f, CLOUDFLARE))
+	else if (!end.quality && !start.quality && (is == IS_END || (is == NOT_SAID && duration != TIME_UNKNOWN)))
 		end = logged; /* written when the response is through */
 	a->ts = logged.quality ? logged : end.quality ? end : start.quality ? start : p->fallback;
 	/* the ns columns are for sure or not at all: a stamp without zone stays in ts, which says so */
@@ -102,6 +111,14 @@ static void read_status(const struct found *f, struct access *a)
 		a->gone = b;
 }
 
+static bool estimates(const struct found *f)
+{
+	for (unsigned p = NONE + 1; p < PRODUCTS; p++)
+		if (is_of(f, p) && presets[p].estimates)
+			return true;
+	return false;
+}
+
 static void read_counts(const struct found *f, struct access *a)
 {
 	static const char *const flags[] = {"exact", "at_least", "estimate"};
@@ -125,7 +142,7 @@ static void read_counts(const struct found *f, struct access *a)
 		a->input = -1, a->output = a->output == 0 ? -1 : a->output;
 	/* LiteLLM counts a stream itself when the engine sent no usage, and does not say when it did */
 	flag_at(f, STREAM, &stream);
-	if (flag_at(f, ESTIMATED, &estimated) ? estimated : is_of(f, LITELLM) && stream)
+	if (flag_at(f, ESTIMATED, &estimated) ? estimated : estimates(f) && stream)
 		a->flag = "estimate";
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		if (json_string(f->v[FLAG], &t) && text_is(t, flags[i]))
@@ -307,10 +324,12 @@ static struct text what_of(const struct found *f)
 	return TEXT("access");
 }
 
-/* Kong's response.size is nginx's $bytes_sent. */
 static bool counts_headers(const struct found *f)
 {
-	return is_of(f, KONG) || (is_of(f, NGINX) && f->rank[BYTES_OUT] > 0);
+	for (unsigned p = NONE + 1; p < PRODUCTS; p++)
+		if (is_of(f, p) && presets[p].headers && f->rank[BYTES_OUT] + 1 >= presets[p].headers)
+			return true;
+	return false;
 }
 
 static void set_sizes(struct event *e, const struct found *f, const struct access *a)
@@ -523,8 +542,12 @@ static int open_state(struct parse *p)
 
 const struct parser parser_gateway_json = {
     .name = "gateway-json",
-    .summary = "gateway access log, JSON lines (Envoy, AI gateways, nginx, Kong, Caddy, LiteLLM, Cloudflare, own keys)",
-    .checked = "sources of nginx, Envoy AI Gateway, Kong and Caddy of 2026; documents of LiteLLM and Cloudflare",
+    .summary =
+	"gateway access log, JSON lines (Envoy, AI gateways, nginx, Kong, Caddy, LiteLLM, Cloudflare, Traefik, own "
+	"keys)",
+    .checked =
+	"nginx 3f6f7824d, Envoy AI Gateway c217da8a5, Kong 22246ef28c, Caddy 0cf03d32f (sources, 2026); LiteLLM, "
+	"Cloudflare and Traefik v3 (documents)",
     .emits = 1u << EVENT_GATEWAY,
     .state_bytes = sizeof(struct state),
     .bid = bid,

@@ -2,7 +2,8 @@
 /* gateway_json_keys.h - which keys gateways use for what: the table of aliases of format gateway-json
  *
  * A path is in lower case, '_' for '-', '.' between levels. Of a record's aliases of one role the lowest rank wins. A
- * product's own key also tells the product. To teach the parser a gateway's keys, add rows here.
+ * product's own key also tells the product, and presets[] what its unmarked values mean. To teach the parser a gateway, add its
+ * keys and, where it has habits of its own, one preset.
  */
 #pragma once
 
@@ -61,7 +62,28 @@ enum role {
 	ROLES,
 };
 
-enum product { NONE, ENVOY, KONG, LITELLM, CADDY, NGINX, CLOUDFLARE, AI, PRODUCTS };
+/* Where a record has keys of several, the first that has a habit decides. */
+enum product { NONE, CADDY, NGINX, LITELLM, TRAEFIK, KONG, ENVOY, CLOUDFLARE, AI, PRODUCTS };
+
+enum logged_is { NOT_SAID, IS_START, IS_END, IS_NEITHER };
+
+/* What a product means where its keys do not say it. Sources: log-format documents and code of each, see .checked. */
+struct preset {
+	double duration_ns; /* a bare duration's unit; 0: it has none */
+	uint8_t logged;     /* enum logged_is: what the time of the record is the time of */
+	uint8_t headers;    /* bytes sent count headers in aliases from this rank on, less one; 0: never */
+	bool estimates;     /* counts the tokens of streams itself, and does not say so */
+};
+
+static const struct preset presets[PRODUCTS] = {
+    [CADDY] = {.duration_ns = 1e9, .logged = IS_END},
+    [NGINX] = {.duration_ns = 1e9, .logged = IS_END, .headers = 2}, /* $bytes_sent, not $body_bytes_sent */
+    [LITELLM] = {.duration_ns = 1e9, .estimates = true},
+    [TRAEFIK] = {.duration_ns = 1, .logged = IS_END},
+    [KONG] = {.headers = 1}, /* response.size is nginx's $bytes_sent */
+    [ENVOY] = {.duration_ns = 1e6, .logged = IS_START},
+    [CLOUDFLARE] = {.duration_ns = 1e6, .logged = IS_NEITHER},
+};
 
 enum { PATH_MAX_BYTES = 64, DEPTH_MAX = 6, ID_TMP = 32, LIST_MAX = 64 };
 
@@ -128,6 +150,15 @@ static const struct alias aliases[] = {
 	{"tokens_in", INPUT, 1, CLOUDFLARE}, {"tokens_out", OUTPUT, 1, CLOUDFLARE}, {"success", SUCCESS, 0, 0},
 	{"metadata.tenant", TENANT, 1, 0}, {"metadata.tenant_id", TENANT, 1, 0}, {"metadata.account", TENANT, 3, 0},
 	{"metadata.account_id", TENANT, 3, 0}, {"metadata.team_id", TENANT, 3, 0},
+	/* ingress-nginx, in camel case */
+	{"upstreamaddr", UPSTREAM, 0, NGINX}, {"upstreamstatus", UPSTREAM_STATUS, 1, NGINX}, {"requesttime", SECONDS, 1, NGINX},
+	{"upstreamresponsetime", MARK, 0, NGINX}, {"upstream_http_x_request_id", HOP_ID, 1, NGINX},
+	/* Traefik */
+	{"downstreamstatus", STATUS, 0, TRAEFIK}, {"downstreamcontentsize", BYTES_OUT, 0, TRAEFIK}, {"startutc", START, 0, TRAEFIK},
+	{"requestcontentsize", BYTES_IN, 0, TRAEFIK}, {"requestpath", ROUTE, 0, 0}, {"serviceurl", UPSTREAM, 1, TRAEFIK},
+	{"serviceaddr", UPSTREAM, 0, TRAEFIK}, {"clientusername", TENANT, 8, TRAEFIK}, {"originstatus", MARK, 0, TRAEFIK},
+	{"request_x_request_id", ASKED_ID, 0, TRAEFIK}, {"downstream_x_request_id", HOP_ID, 0, TRAEFIK},
+	{"request_traceparent", TRACE, 3, TRAEFIK}, {"downstream_content_type", CONTENT_TYPE, 0, TRAEFIK},
 	/* HAProxy's JSON */
 	{"termination_state", FLAGS, 1, 0},
 	/* times and durations that say what they are */

@@ -441,6 +441,16 @@ static bool number_at(const struct found *f, enum role r, double *ret)
 	return json_double(f->v[r], ret) || (json_string(f->v[r], &t) && text_double(t, ret));
 }
 
+/* Of a duration that does not say it; 0: cannot be told. */
+static double bare_unit(const struct found *f)
+{
+	for (unsigned p = NONE + 1; p < PRODUCTS; p++)
+		if (is_of(f, p) && presets[p].duration_ns > 0)
+			return presets[p].duration_ns;
+	/* start_time beside a bare duration is Envoy's habit */
+	return has(f, START) && f->rank[START] == 0 ? presets[ENVOY].duration_ns : 0;
+}
+
 /* Nanoseconds, to the microsecond; TIME_UNKNOWN when there is none or its unit cannot be told. */
 static int64_t duration_of(const struct found *f)
 {
@@ -458,12 +468,9 @@ static int64_t duration_of(const struct found *f)
 	if (d < 0 && json_string(f->v[DURATION], &t) && go_duration(t, &d))
 		; /* says its units itself */
 	else if (d < 0 && number_at(f, DURATION, &d)) {
-		if (is_of(f, CADDY) || is_of(f, NGINX) || is_of(f, LITELLM))
-			d *= 1e9;
-		else if (is_of(f, ENVOY) || is_of(f, CLOUDFLARE) || (has(f, START) && f->rank[START] == 0))
-			d *= 1e6; /* start_time beside a bare duration is Envoy's habit */
-		else
-			d = -1;
+		double unit = bare_unit(f);
+
+		d = unit > 0 ? d * unit : -1;
 	}
 	return d >= 0 && d < 1e17 ? (int64_t)llround(d / 1e3) * 1000 : TIME_UNKNOWN;
 }

@@ -290,12 +290,46 @@ static void test_matrix(void **state)
 	assert_int_equal(faults, 0);
 }
 
+/* Lines of programs that no format reads: nobody is sure of them, and two formats in equal parts are a tie. */
+static void test_strangers(void **state)
+{
+	static const char *const lines[] = {
+	    "203.0.113.9 - - [14/Sep/2026:03:12:59 +0000] \"POST /v1/x HTTP/1.1\" 200 - \"-\" \"apache\"",
+	    "203.0.113.9 - - [14/Sep/2026:03:12:59 +0000] \"POST /v1/x HTTP/1.1\" 200 5 \"-\" \"gunicorn\"",
+	    "203.0.113.9 - - [14/Sep/2026:03:12:59 +0000] \"POST /v1/x HTTP/1.1\" 200 5",
+	    "203.0.113.9 - - [14/Sep/2026:03:12:59 +0000] \"POST /x HTTP/1.1\" 200 5 \"-\" \"-\" 7 \"r@file\" "
+	    "\"http://a:1\" 12ms",
+	    "[2026-09-14T03:12:44.310Z] \"POST /v1/x HTTP/1.1\" 200 and then something",
+	    "http 2026-09-14T03:13:04.000000Z net/llm/50dc6c495c0c9188 203.0.113.9:2819 10.0.0.5:8000 5 6 7",
+	    "2026-09-14T03:13:04Z haproxy[1]: Server a/b is DOWN",
+	};
+	static const char mix[] =
+	    "203.0.113.9 - - [14/Sep/2026:03:12:59 +0000] \"POST /v1/x HTTP/1.1\" 200 5 \"-\" \"-\" rt=1.000\n"
+	    "203.0.113.9:33317 [14/Sep/2026:03:12:44.655] a b/c 2/0/1/14/15 200 18233 - - ---- 9/9/4/1/0 0/0 \"POST / "
+	    "HTTP/1.1\"\n";
+	struct detection d;
+	struct err err = {0};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		for (size_t k = 0; k < n_parsers; k++) {
+			struct parse p = {0};
+			assert_int_equal(parse_open(&p, parsers[k], &err), 0);
+			if (parsers[k]->shape == SHAPE_LINES && parsers[k]->bid(&p, text_of(lines[i])) == BID_STRONG)
+				fail_msg("%s is sure of: %s", parsers[k]->name, lines[i]);
+			parse_close(&p);
+		}
+	assert_int_equal(detect(parsers, n_parsers, text_of(mix), true, &d, &err), 0);
+	assert_null(d.parser);
+	assert_string_equal(d.reason, "tie");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_samples),
 	    cmocka_unit_test(test_patterns),
 	    cmocka_unit_test(test_matrix),
+	    cmocka_unit_test(test_strangers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
