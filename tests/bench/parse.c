@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parse.c - how fast a format is parsed, alone: bench-parse FORMAT FILE [RUNS]
+/* parse.c - how fast a format is parsed, alone: bench-parse FORMAT|MAP.json FILE [RUNS]
  *
  * The file is in memory and is fed in blocks as ingest does; events are made and thrown away. Prints one JSON object with
  * the median speed over CPU time of one thread. Not a test.
@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "../../src/ingest/records.h"
+#include "pagetrail/map.h"
 
 enum { BLOCK = 1 << 20, HEADROOM = 1 << 16, RUNS_MAX = 99 };
 
@@ -87,7 +88,8 @@ static int run(const struct parser *parser, const char *bytes, size_t len, int r
 	struct account a = {0};
 	double seconds[RUNS_MAX] = {0};
 	uint64_t events = 0;
-	int rc = formats_open(&f, parsers, n_parsers, err);
+	const struct parser *const list[] = {parser};
+	int rc = map_of(parser) ? formats_open(&f, list, 1, err) : formats_open(&f, parsers, n_parsers, err);
 	if (rc)
 		return rc;
 	for (int i = 0; rc == 0 && i < runs; i++) {
@@ -111,15 +113,18 @@ static int run(const struct parser *parser, const char *bytes, size_t len, int r
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
-		fputs("usage: bench-parse FORMAT FILE [RUNS]\n", stderr);
+		fputs("usage: bench-parse FORMAT|MAP.json FILE [RUNS]\n", stderr);
 		return 2;
 	}
+	struct err err = {0};
+	struct map *map = NULL;
 	const struct parser *parser = parser_find(parsers, n_parsers, text_of(argv[1]));
+	if (!parser && text_ends(text_of(argv[1]), ".json") && map_load(&map, argv[1], NULL, NULL, &err) == 0)
+		parser = map_parser(map);
 	int runs = argc > 3 ? atoi(argv[3]) : 5;
 	size_t len = 0;
 	char *bytes = parser ? read_file(argv[2], &len) : NULL;
 	char *place[2] = {calloc(1, HEADROOM + BLOCK + BUF_PADDING), calloc(1, HEADROOM + BLOCK + BUF_PADDING)};
-	struct err err = {0};
 	int rc = 3;
 	if (!bytes || !place[0] || !place[1])
 		fprintf(stderr, "bench-parse: %s\n", parser ? "the file cannot be read" : "no such format");
@@ -132,5 +137,6 @@ int main(int argc, char **argv)
 	free(place[0]);
 	free(place[1]);
 	free(bytes);
+	map_free(map);
 	return rc < 0 ? 3 : rc;
 }
