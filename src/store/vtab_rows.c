@@ -465,12 +465,11 @@ static int take_key(struct cursor *cur, sqlite3_value *v, struct err *err)
 	return p ? buf_add(&cur->text, p, (size_t)sqlite3_value_bytes(v), err) : err_nomem(err);
 }
 
+/* Once a cursor: from then on it reads one state of the file, however often it is asked. */
 static int hold(struct cursor *cur, struct err *err)
 {
-	if (cur->hold) {
-		sql_reset(cur->hold);
-		return MIN(sql_step(cur->hold, err), 0);
-	}
+	if (cur->hold)
+		return 0;
 	int r = sql_prepare(&cur->hold, cur->m->c, "SELECT tab FROM main.row_chunk", err);
 	return r ? r : MIN(sql_step(cur->hold, err), 0);
 }
