@@ -196,7 +196,10 @@ void prefill_receive(struct model *m, uint32_t i)
 		a->len = a->prefill_len = limit;
 		/* the engine also cuts the answer to what the pool can hold */
 		r->out = MIN(r->out, m->worker[w].pool_tokens - limit - 1);
-	} else if (a->len >= limit) {
+	} else if (a->len < limit) {
+		if (a->prefill < 0) /* an answer that the pool cannot hold beside its prompt waits for ever */
+			r->out = MIN(r->out, m->worker[w].pool_tokens - a->len);
+	} else {
 		r->trigger = r->rejected = a->rejected = true;
 		say_rejection(m, i, w, limit);
 		if (a->prefill < 0) { /* one node: the error is the answer */
