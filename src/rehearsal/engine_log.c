@@ -25,7 +25,7 @@ void say(struct model *m, int w, int64_t at_us, int rank, const char *fmt, ...)
 	char at[20];
 	va_list ap;
 
-	us_plain(at_us, at);
+	us_plain(clock_wall(&m->worker[w].clock, at_us), at);
 	va_start(ap, fmt);
 	if (!m->rc)
 		model_fail(m, buf_vprintf(&line, m->err, fmt, ap));
@@ -108,6 +108,7 @@ static void usage(const struct worker *k, char out[16])
 void say_health(struct model *m, int w)
 {
 	const struct worker *k = &m->worker[w];
+	int64_t now = clock_epoch(&k->clock, m->now_us);
 	char used[16];
 
 	usage(k, used);
@@ -122,8 +123,8 @@ void say_health(struct model *m, int w)
 		    "output_len=1, "
 		    "type=prefill): bootstrap_duration=0.10ms, queue_duration=0.20ms, forward_duration=31.50ms, "
 		    "entry_time=%lld.%03d, transfer_speed=0.00 GB/s, transfer_total=0.00 MB, #retries=0",
-		    (long long)(m->now_us / US_PER_S), (int)(m->now_us % US_PER_S / 10000),
-		    (long long)(m->now_us / US_PER_S), (int)(m->now_us / 1000 % 1000));
+		    (long long)(now / US_PER_S), (int)(now % US_PER_S / 10000), (long long)(now / US_PER_S),
+		    (int)(now / 1000 % 1000));
 	}
 	say(m, w, m->now_us, -1, "INFO:     10.0.9.2:%d - \"GET /health HTTP/1.1\" 200 OK",
 	    40000 + (int)(m->now_us / US_PER_S % 20000));
@@ -134,13 +135,15 @@ void say_receive(struct model *m, uint32_t i, int w)
 	const struct attempt *a = &m->attempts[i];
 	const struct request *r = &m->requests[a->request];
 	const char *rid = a->prefill == w ? a->prefill_rid : a->rid;
-	char at[20], text[512] = "";
+	char at[20], text[1600] = "";
 
 	if (!m->worker[w].receive_lines)
 		return;
 	/* the prompt of a hostile client: it imitates the rejection of somebody else's request */
-	us_plain(m->now_us, at);
-	if (r->hostile_text && m->innocent[0])
+	us_plain(clock_wall(&m->worker[w].clock, m->now_us), at);
+	if (r->hostile_text && m->innocent[0] && m->messy)
+		messy_prompt(m, at, text, sizeof(text));
+	else if (r->hostile_text && m->innocent[0])
 		snprintf(text, sizeof(text),
 			 "text=\"Explain this log:\\n[%s TP0] Input length (999999 tokens) exceeds the maximum allowed "
 			 "length "
@@ -246,6 +249,7 @@ void say_prefill_end(struct model *m, uint32_t i)
 	const struct attempt *a = &m->attempts[i];
 	const struct request *r = &m->requests[a->request];
 	int64_t sent = a->prefill_len * 9 / 100; /* MB */
+	int64_t began = clock_epoch(&m->worker[a->prefill].clock, a->start_us);
 
 	if (a->prefilled && a->prefill_status != 500)
 		say(m, a->prefill, m->now_us, 0,
@@ -255,8 +259,8 @@ void say_prefill_end(struct model *m, uint32_t i)
 		    "entry_time=%lld.%03d, transfer_speed=19.70 GB/s, transfer_total=%lld.00 MB, #retries=0",
 		    a->prefill_rid, (unsigned long long)a->room, (long long)a->prefill_len,
 		    (long long)a->p.shared * PAGE_TOKENS, MS(a->forward_us - a->start_us),
-		    MS(a->forwarded_us - a->forward_us), (long long)(a->start_us / US_PER_S),
-		    (int)(a->start_us / 1000 % 1000), (long long)sent);
+		    MS(a->forwarded_us - a->forward_us), (long long)(began / US_PER_S), (int)(began / 1000 % 1000),
+		    (long long)sent);
 	else if (r->gone && a->prefill_status < 500)
 		say_transfer_aborted(m, i, a->prefill);
 	if (!r->gone || r->delivered)
@@ -268,6 +272,7 @@ void say_decode_end(struct model *m, uint32_t i)
 	const struct attempt *a = &m->attempts[i];
 	const struct request *r = &m->requests[a->request];
 	char room[48] = "";
+	int64_t began = clock_epoch(&m->worker[a->decode].clock, a->start_us);
 
 	if (a->room)
 		snprintf(room, sizeof(room), ", bootstrap_room=%llu", (unsigned long long)a->room);
@@ -278,14 +283,14 @@ void say_decode_end(struct model *m, uint32_t i)
 		    "queue_duration=0.20ms, forward_duration=%lld.%02lldms, entry_time=%lld.%03d",
 		    a->rid, room, (long long)a->len, (long long)a->out, MS(a->alloc_us - a->start_us),
 		    MS(a->transferred_us - a->alloc_us), MS(m->now_us - a->transferred_us),
-		    (long long)(a->start_us / US_PER_S), (int)(a->start_us / 1000 % 1000));
+		    (long long)(began / US_PER_S), (int)(began / 1000 % 1000));
 	else if (a->out)
 		say(m, a->decode, m->now_us, 0,
 		    "ReqTimeStats(rid=%s, input_len=%lld, cached_input_len=%lld, output_len=%lld, type=unified): "
 		    "queue_duration=%lld.%02lldms, forward_duration=%lld.%02lldms, entry_time=%lld.%03d",
 		    a->rid, (long long)a->len, (long long)a->d.shared * PAGE_TOKENS, (long long)a->out,
-		    MS(a->forward_us - a->start_us), MS(m->now_us - a->forward_us), (long long)(a->start_us / US_PER_S),
-		    (int)(a->start_us / 1000 % 1000));
+		    MS(a->forward_us - a->start_us), MS(m->now_us - a->forward_us), (long long)(began / US_PER_S),
+		    (int)(began / 1000 % 1000));
 	if (r->gone && !a->out && a->room && a->decode_status < 500)
 		say_transfer_aborted(m, i, a->decode);
 	if (r->gone && !r->delivered)

@@ -143,7 +143,8 @@ static void plan_clean(struct model *m)
 
 void fleet_plan(struct model *m)
 {
-	if (!strcmp(m->options->scenario, "incident"))
+	m->messy = !strcmp(m->options->scenario, "messy");
+	if (m->messy || !strcmp(m->options->scenario, "incident"))
 		plan_incident(m);
 	else if (!strcmp(m->options->scenario, "late_write"))
 		plan_late_write(m);
@@ -151,6 +152,8 @@ void fleet_plan(struct model *m)
 		plan_prefix_share(m);
 	else
 		plan_clean(m);
+	if (m->messy)
+		messy_plan(m);
 }
 
 int64_t worker_limit(const struct model *m, int w)

@@ -104,18 +104,27 @@ void lines_file(struct model *m, const char *path, struct text bytes)
 	}
 }
 
+void lines_sort(struct model *m, struct lines *l)
+{
+	if (!m->rc && l->n)
+		qsort(l->at, l->n, sizeof(*l->at), line_cmp);
+}
+
+void lines_part(struct model *m, const struct lines *l, size_t from, size_t to, const char *path)
+{
+	struct buf part = BUF_INIT(FILE_MAX_BYTES);
+
+	for (size_t i = from; i < to && !m->rc; i++)
+		model_fail(m, buf_add(&part, l->text.ptr + l->at[i].off, l->at[i].len, m->err));
+	lines_file(m, path, buf_text(&part));
+	buf_done(&part);
+}
+
 void lines_write(struct model *m, struct lines *l, const char *path)
 {
-	struct buf sorted = BUF_INIT(FILE_MAX_BYTES);
-
-	if (!m->rc && l->n) {
-		qsort(l->at, l->n, sizeof(*l->at), line_cmp);
-		model_fail(m, buf_reserve(&sorted, l->text.len, m->err));
-		for (size_t i = 0; i < l->n && !m->rc; i++)
-			model_fail(m, buf_add(&sorted, l->text.ptr + l->at[i].off, l->at[i].len, m->err));
-		lines_file(m, path, buf_text(&sorted));
-	}
-	buf_done(&sorted);
+	lines_sort(m, l);
+	if (!m->rc && l->n)
+		lines_part(m, l, 0, l->n, path);
 	lines_done(l);
 }
 

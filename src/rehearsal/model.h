@@ -52,6 +52,9 @@ void lines_put(struct model *m, struct lines *l, const char *fmt, ...) PRINTF_LI
 void lines_end(struct model *m, struct lines *l);
 void lines_write(struct model *m, struct lines *l, const char *path); /* path below the folder; also empties l */
 void lines_done(struct lines *l);
+void lines_sort(struct model *m, struct lines *l);
+/* Lines [from, to) of a sorted file, those that were taken out (len 0) excepted. */
+void lines_part(struct model *m, const struct lines *l, size_t from, size_t to, const char *path);
 void lines_file(struct model *m, const char *path, struct text bytes);
 void us_plain(int64_t us, char out[20]);  /* 2026-08-27 03:12:44 */
 void us_iso_ms(int64_t us, char out[32]); /* 2026-08-27T03:12:44.310Z */
@@ -79,6 +82,16 @@ bool pool_take(struct model *m, struct pool *p, uint32_t n, struct page_list *to
 void pool_give(struct pool *p, const uint32_t *pages, uint32_t n);
 
 /* ---- the fleet */
+/* How far a host's clock and its zone are off; all 0: UTC. */
+struct host_clock {
+	int64_t skew_us;           /* what it is ahead */
+	int64_t ntp_at_us, ntp_us; /* until then it is ahead by ntp_us more */
+	int64_t zone_s;
+	int64_t dst_at_us, dst_s; /* from then on the zone is dst_s more */
+};
+int64_t clock_epoch(const struct host_clock *c, int64_t us); /* what it takes for UTC */
+int64_t clock_wall(const struct host_clock *c, int64_t us);  /* what it writes without a zone */
+
 enum role { ROLE_PREFILL, ROLE_DECODE, ROLE_UNIFIED };
 enum model_id { MODEL_GLM, MODEL_KESTREL };
 
@@ -117,6 +130,7 @@ struct worker {
 	bool truncate, radix;
 	/* which logs it leaves */
 	bool page_log, request_json, metrics, receive_lines;
+	struct host_clock clock;
 	/* state */
 	bool up, draining;
 	size_t boot; /* index of the running boot */
@@ -218,6 +232,14 @@ struct sim_event {
 	uint32_t arg;
 };
 
+struct hole {             /* what the logs of a messy rehearsal lack */
+	const char *kind; /* sequence, rotation, quiet, torn */
+	char file[48];
+	int worker;
+	int64_t from_us, to_us; /* last line before it, first behind it */
+	size_t lines;
+};
+
 struct restart {
 	int worker;
 	int64_t at_us, pool_tokens;
@@ -233,7 +255,8 @@ struct model {
 	uint64_t step;                    /* one per page operation */
 	/* plan */
 	int64_t n_normal;
-	bool late_write, bursts, sharing, long_prompts;
+	bool late_write, bursts, sharing, long_prompts, messy;
+	struct rng mess; /* so that the model runs as it would without the mess */
 	struct source source[2];
 	unsigned n_sources;
 	struct restart restart[32];
@@ -257,6 +280,9 @@ struct model {
 	size_t n_exposures, exposures_cap;
 	bool trigger_fell, build_fell; /* a confirmed response without it disproved that part of the hypothesis */
 	char innocent[RID];            /* rid that the hostile prompt names */
+	uint32_t victim;               /* request whose id the hostile client takes */
+	struct hole *holes;
+	size_t n_holes, holes_cap;
 	struct lines router, gateway;
 };
 
@@ -354,6 +380,13 @@ void router_no_pair(struct model *m, const struct request *r);
 void gateway_access(struct model *m, const struct request *r);
 void gateway_retry(struct model *m, const struct request *r, const struct attempt *a);
 const char *tenant_name(unsigned tenant, char buf[16]);
+
+/* ---- messy.c */
+void messy_plan(struct model *m);
+int make_folder(struct model *m, const char *name); /* rehearsal.c */
+void messy_write(struct model *m);
+/* What a hostile prompt says, as Python writes it: it imitates records of the engine, a gateway and a page log. */
+void messy_prompt(const struct model *m, const char *at, char *out, size_t cap);
 
 /* ---- snapshot.c */
 void snapshots_write(struct model *m);

@@ -18,13 +18,13 @@ static struct lines *log_begin(struct model *m, int w, const char *op)
 {
 	struct worker *k = &m->worker[w];
 	struct lines *l = &k->pages;
+	int64_t now = clock_epoch(&k->clock, m->now_us);
 
 	if (!k->page_log || m->rc)
 		return NULL;
 	lines_begin(m, l, m->now_us);
 	lines_put(m, l, "{%s\"ts\":%lld.%06d,\"seq\":%llu,\"worker\":\"%s\",\"op\":\"%s\"", l->n == 1 ? "\"v\":1," : "",
-		  (long long)(m->now_us / US_PER_S), (int)(m->now_us % US_PER_S), (unsigned long long)k->page_seq++,
-		  k->name, op);
+		  (long long)(now / US_PER_S), (int)(now % US_PER_S), (unsigned long long)k->page_seq++, k->name, op);
 	return l;
 }
 

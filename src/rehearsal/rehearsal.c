@@ -15,13 +15,15 @@
 const struct rehearsal_scenario rehearsal_scenarios[] = {
     {"incident",
      "prompts over the prefill pool limit are rejected, handed over as one token and answered from stale pages"},
+    {"messy",
+     "the incident, with everything wrong with its logs that logs have: zones, clocks, holes, copies, forgeries"},
     {"late_write", "aborted transfers go on writing into pages that were given to other requests"},
     {"prefix_share", "tenants share cached prompt prefixes, as they should"},
     {"clean", "nothing goes wrong; an odd seed runs pools below the context window"},
 };
 const size_t n_rehearsal_scenarios = ARRAY_SIZE(rehearsal_scenarios);
 
-static const int64_t default_requests[] = {8000, 3000, 2400, 2500};
+static const int64_t default_requests[] = {8000, 8000, 3000, 2400, 2500};
 
 /* Enough for a case of some hundred megabytes; the model keeps its logs in memory until the end. */
 #define REQUESTS_MAX 400000
@@ -51,7 +53,7 @@ static int folder_ready(const char *dir, struct err *err)
 	return rc;
 }
 
-static int make_folder(struct model *m, const char *name)
+int make_folder(struct model *m, const char *name)
 {
 	char full[4096];
 	int n = snprintf(full, sizeof(full), "%s/%s", m->options->dir, name);
@@ -73,6 +75,10 @@ static void write_all(struct model *m)
 
 	if (make_folder(m, "logs"))
 		return;
+	if (m->messy) {
+		messy_write(m);
+		return;
+	}
 	for (int w = 0; w < m->n_workers; w++) {
 		struct worker *k = &m->worker[w];
 
@@ -115,6 +121,7 @@ static void model_free(struct model *m)
 	free(m->boots);
 	free(m->heap);
 	free(m->exposures);
+	free(m->holes);
 	free(m);
 }
 
@@ -128,7 +135,7 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 		;
 	if (s == n_rehearsal_scenarios) {
 		err_set(err, ERR_USAGE, "there is no scenario \"%s\"", o->scenario);
-		err_hint(err, "take incident, late_write, prefix_share or clean");
+		err_hint(err, "take incident, messy, late_write, prefix_share or clean");
 		return ERR_USAGE;
 	}
 	if (o->requests < 0 || o->requests > REQUESTS_MAX)
@@ -141,7 +148,7 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 		return err_nomem(err);
 	m->options = o;
 	m->err = err;
-	m->again = NONE;
+	m->again = m->victim = NONE;
 	m->n_normal = o->requests ? o->requests : default_requests[s];
 	rng_seed(&m->rng, o->seed);
 	fleet_plan(m);

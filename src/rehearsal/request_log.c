@@ -42,7 +42,7 @@ void json_received(struct model *m, uint32_t i, int w)
 	say_receive(m, i, w);
 	if (!m->worker[w].request_json || m->rc)
 		return;
-	stamp(m->now_us, at);
+	stamp(clock_wall(&m->worker[w].clock, m->now_us), at);
 	lines_begin(m, l, m->now_us);
 	lines_put(m, l, "{\"timestamp\": \"%s\", \"event\": \"request.received\", \"rid\": \"%s\", \"obj\": ", at,
 		  rid_of(a, w));
@@ -69,6 +69,7 @@ static void put_metrics(struct model *m, const struct attempt *a, int w)
 {
 	struct lines *l = &m->worker[w].metric;
 	int64_t us = m->now_us - a->start_us;
+	int64_t from = clock_epoch(&m->worker[w].clock, a->start_us), to = clock_epoch(&m->worker[w].clock, m->now_us);
 
 	lines_begin(m, l, m->now_us);
 	lines_put(m, l, "{\"request_parameters\": \"{\\\"rid\\\": \\\"%s\\\"", rid_of(a, w));
@@ -83,8 +84,8 @@ static void put_metrics(struct model *m, const struct attempt *a, int w)
 		  "\"cached_tokens\": 0, \"e2e_latency\": %lld.%06d, \"request_received_ts\": %lld.%06d, "
 		  "\"request_finished_ts\": %lld.%06d}",
 		  (long long)a->len, (long long)a->out, (long long)(us / US_PER_S), (int)(us % US_PER_S),
-		  (long long)(a->start_us / US_PER_S), (int)(a->start_us % US_PER_S), (long long)(m->now_us / US_PER_S),
-		  (int)(m->now_us % US_PER_S));
+		  (long long)(from / US_PER_S), (int)(from % US_PER_S), (long long)(to / US_PER_S),
+		  (int)(to % US_PER_S));
 	lines_end(m, l);
 }
 
@@ -99,7 +100,7 @@ void json_finished(struct model *m, uint32_t i, int w)
 		put_metrics(m, a, w);
 	if (!m->worker[w].request_json || m->rc)
 		return;
-	stamp(m->now_us, at);
+	stamp(clock_wall(&m->worker[w].clock, m->now_us), at);
 	lines_begin(m, l, m->now_us);
 	lines_put(m, l, "{\"timestamp\": \"%s\", \"event\": \"request.finished\", \"rid\": \"%s\", \"obj\": ", at,
 		  rid_of(a, w));

@@ -75,8 +75,17 @@ static void client_names(struct model *m, uint32_t i)
 {
 	struct request *r = &m->requests[i];
 	const struct request *last = m->again == NONE ? NULL : &m->requests[m->again];
+	bool again = r->tenant == TENANT_HOSTILE && !r->unified && rng_chance(&m->rng, 150);
 
-	if (r->tenant != TENANT_HOSTILE || r->unified || !rng_chance(&m->rng, 150))
+	if (m->messy && r->tenant != TENANT_HOSTILE && !r->unified && !r->direct)
+		m->victim = i;
+	if (m->messy && r->tenant == TENANT_HOSTILE && !r->unified && !again && m->victim != NONE &&
+	    rng_chance(&m->mess, 300)) {
+		/* somebody else's id, perhaps at the same moment */
+		memcpy(r->id, m->requests[m->victim].id, sizeof(r->id));
+		m->victim = NONE;
+	}
+	if (!again)
 		return;
 	if (last && (!last->ended || last->end_us + 60 * US_PER_S > m->now_us))
 		return;

@@ -247,6 +247,36 @@ static void put_exposures(struct out *o)
 	}
 }
 
+static void put_holes(struct out *o)
+{
+	for (size_t i = 0; i < o->m->n_holes; i++) {
+		const struct hole *h = &o->m->holes[i];
+		char from[32], to[32];
+
+		us_iso_ms(h->from_us, from);
+		us_iso_ms(h->to_us, to);
+		put(o,
+		    "%s{\n\"kind\":\"%s\",\"file\":\"%s\",\"worker\":\"%s\",\"from\":\"%s\",\"to\":\"%s\",\"lines\":%"
+		    "zu}",
+		    i ? "," : "", h->kind, h->file, o->m->worker[h->worker].name, from, to, h->lines);
+	}
+}
+
+static void put_clocks(struct out *o)
+{
+	for (int w = 0; w < o->m->n_workers; w++) {
+		const struct host_clock *c = &o->m->worker[w].clock;
+		int64_t step = c->ntp_us ? c->ntp_at_us : c->dst_at_us;
+		char at[32];
+
+		us_iso_ms(step, at);
+		put(o, "%s{\n\"worker\":\"%s\",\"zone_s\":%lld,\"skew_s\":%lld,\"step_at\":%s%s%s,\"step_s\":%lld}",
+		    w ? "," : "", o->m->worker[w].name, (long long)c->zone_s,
+		    (long long)(clock_epoch(c, o->m->begin_us) - o->m->begin_us) / US_PER_S, step ? "\"" : "",
+		    step ? at : "null", step ? "\"" : "", (long long)(c->ntp_us ? -c->ntp_us / US_PER_S : c->dst_s));
+	}
+}
+
 void truth_write(struct model *m, const char *path)
 {
 	struct out o = {m, BUF_INIT(1024 * MIB)};
@@ -285,6 +315,12 @@ void truth_write(struct model *m, const char *path)
 	put_boots(&o);
 	put(&o, "],\n\"exposures\":[");
 	put_exposures(&o);
+	if (m->messy) {
+		put(&o, "],\n\"holes\":[");
+		put_holes(&o);
+		put(&o, "],\n\"clocks\":[");
+		put_clocks(&o);
+	}
 	put(&o, "]}\n");
 	lines_file(m, path, buf_text(&o.b));
 	buf_done(&o.b);
