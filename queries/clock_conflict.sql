@@ -13,5 +13,5 @@
 -- empty:  no two sources were found to disagree about the time of one event
 SELECT g.kind, g.source, w.name AS worker, g.from_ns AS "from", g.to_ns AS "to", g.missing, g.effect, g.refs
 FROM gap g LEFT JOIN worker w USING(worker)
-WHERE g.kind LIKE 'clock%'
+WHERE g.kind = 'clock'
 ORDER BY g.from_ns, g.kind, g.source, w.name, g.to_ns, g.gap

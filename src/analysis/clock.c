@@ -16,21 +16,71 @@
 #define START_SLACK_NS (60 * NS_PER_S)
 #define QUARTER_MIDDLE (CLOCK_QUARTERS / 2)
 
-struct moment { /* when a name was seen by sources that are sure of the time */
-	int64_t lo, hi;
-};
-
-struct clock_pass {           /* only during clock_fit_all */
-	struct shelf moments; /* by name id */
-};
-
 static int64_t floor_div(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
 }
 
-static int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_t diff, struct ref_node ref,
-		      struct err *err)
+/* --- where a zone changes: runs of anchors that agree, in the order of the file --- */
+
+struct clock_run {
+	int quarter;
+	uint32_t n;
+	int64_t from_ns, last_ns;
+	struct ref_node ref;
+};
+enum { CLOCK_RUNS_MAX = 64 };
+struct clock_runs {
+	struct clock_run at[CLOCK_RUNS_MAX];
+	uint32_t n;
+	int kind;
+	bool full; /* it changes all the time: that is no zone */
+};
+
+static int run_vote(struct resolve *r, struct source_info *s, int kind, int quarter, int64_t at_ns, struct ref_node ref,
+		    struct err *err)
+{
+	struct clock_runs *runs = s->zone_runs;
+	if (!runs || runs->kind != kind) {
+		runs = arena_array(&r->arena, 1, sizeof(*runs));
+		if (!runs)
+			return err_nomem(err);
+		runs->kind = kind;
+		s->zone_runs = runs;
+	}
+	struct clock_run *last = runs->n ? &runs->at[runs->n - 1] : NULL;
+	if (last && (last->quarter == quarter || ref.off <= last->ref.off)) {
+		last->n += last->quarter == quarter;
+		last->last_ns = at_ns;
+	} else if (runs->n == CLOCK_RUNS_MAX) {
+		runs->full = true;
+	} else {
+		runs->at[runs->n++] = (struct clock_run){quarter, 1, at_ns, at_ns, ref};
+	}
+	return 0;
+}
+
+/* Anchors that stand alone are strays; what is left of each zone goes on until the next. */
+static uint32_t runs_settle(struct clock_runs *runs)
+{
+	uint32_t n = 0, strays = 0;
+	for (uint32_t i = 0; i < runs->n; i++) {
+		const struct clock_run x = runs->at[i];
+		if (x.n < 2) {
+			strays++;
+		} else if (n && runs->at[n - 1].quarter == x.quarter) {
+			runs->at[n - 1].n += x.n;
+			runs->at[n - 1].last_ns = x.last_ns;
+		} else {
+			runs->at[n++] = x;
+		}
+	}
+	runs->n = n;
+	return strays;
+}
+
+int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_t at_ns, int64_t diff, struct ref_node ref,
+	       struct err *err)
 {
 	if (!s->votes)
 		s->votes = arena_array(&r->arena, CLOCK_VOTES, sizeof(*s->votes));
@@ -51,7 +101,7 @@ static int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_
 	v->n[at]++;
 	v->total++;
 	v->sample = ref;
-	return 0;
+	return kind == CLOCK_START ? 0 : run_vote(r, s, kind, (int)q, at_ns, ref, err);
 }
 
 /* Counts stamps and takes what a record proves by itself. start and end are its epoch times, or UNKNOWN. */
@@ -74,8 +124,8 @@ static int clock_record(struct resolve *r, uint32_t source, const struct event_b
 		return 0;
 	struct ref_node ref = row_ref(source, b, row);
 	if (end != UNKNOWN)
-		return clock_vote(r, s, CLOCK_EXACT, at - end, ref, err);
-	return start == UNKNOWN ? 0 : clock_vote(r, s, CLOCK_START, at - start, ref, err);
+		return clock_vote(r, s, CLOCK_EXACT, at, at - end, ref, err);
+	return start == UNKNOWN ? 0 : clock_vote(r, s, CLOCK_START, at, at - start, ref, err);
 }
 
 static int clock_leg(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
@@ -132,8 +182,7 @@ static const char *offset_text(int64_t offset_ns, char text[16])
 	return text;
 }
 
-static int clock_conflict(struct resolve *r, struct source_info *s, const struct clock_votes *v, struct text effect,
-			  struct err *err)
+int clock_conflict(struct resolve *r, struct source_info *s, struct ref_node ref, struct text effect, struct err *err)
 {
 	if (!effect.ptr)
 		return err_nomem(err);
@@ -144,12 +193,63 @@ static int clock_conflict(struct resolve *r, struct source_info *s, const struct
 			.to = s->last_ns,
 			.missing = UNKNOWN,
 			.effect = effect};
-	int res = refs_add(r, &g.refs, v->sample, err);
+	int res = refs_add(r, &g.refs, ref, err);
 	return res ? res : gap_add(r, &g, err);
 }
 
+/* From here to there its clock went by another zone, or was set. */
+int clock_step(struct resolve *r, struct source_info *s, const struct clock_piece *before,
+	       const struct clock_piece *after, const char *what, struct err *err)
+{
+	int64_t step = after->offset_ns - before->offset_ns, size = step < 0 ? -step : step;
+	struct gap g = {.kind = "clock_step",
+			.source = (uint32_t)(s - r->sources),
+			.worker = s->worker_at,
+			.from = before->last_ns - before->offset_ns,
+			.to = after->from_ns - after->offset_ns,
+			.missing = UNKNOWN};
+	g.effect =
+	    arena_printf(&r->arena,
+			 "the clock of this source steps %s by %lld s here (%s): times are corrected on both sides; "
+			 "between the last "
+			 "record that proves the one and the first that proves the other they may be off by that much",
+			 step < 0 ? "back" : "forward", (long long)((size + NS_PER_S / 2) / NS_PER_S), what);
+	int res = refs_add(r, &g.refs, after->ref, err);
+	return res ? res : gap_add(r, &g, err);
+}
+
+/* Several zones one after another: daylight saving, or a process that was started anew with another one. */
+static int zones_settle(struct resolve *r, struct source_info *s, int kind, bool *ret, struct err *err)
+{
+	struct clock_runs *runs = s->zone_runs;
+	if (!runs || runs->kind != kind || runs->full)
+		return 0;
+	uint32_t strays = runs_settle(runs);
+	if (runs->n < 2 || runs->n > CLOCK_PIECES_MAX || strays > runs->n)
+		return 0;
+	struct clock_pieces *p = arena_array(&r->arena, 1, sizeof(*p));
+	if (!p)
+		return err_nomem(err);
+	int res = 0;
+	for (uint32_t i = 0; i < runs->n && !res; i++) {
+		const struct clock_run *x = &runs->at[i];
+		p->at[i] = (struct clock_piece){.from_off = i ? x->ref.off : 0,
+						.offset_ns = x->quarter * QUARTER_NS,
+						.from_ns = x->from_ns,
+						.last_ns = x->last_ns,
+						.anchors = x->n,
+						.ref = x->ref};
+		if (i)
+			res = clock_step(r, s, &p->at[i - 1], &p->at[i], "daylight saving, or another zone", err);
+	}
+	p->n = runs->n;
+	s->zones = p;
+	*ret = !res;
+	return res;
+}
+
 /* Decides one source from its votes. */
-static int clock_decide(struct resolve *r, struct source_info *s, struct err *err)
+int clock_decide(struct resolve *r, struct source_info *s, struct err *err)
 {
 	static const char *const kinds[] = {"epoch times in the same records", "the same requests in other sources",
 					    "request start times in the same records"};
@@ -166,9 +266,21 @@ static int clock_decide(struct resolve *r, struct source_info *s, struct err *er
 			offset = floor_div(offset, 3600 * NS_PER_S) * 3600 * NS_PER_S;
 		int res = 0;
 		offset_text(offset, zone);
+		bool pieces = false;
+		if (!s->given)
+			res = zones_settle(r, s, kind, &pieces, err);
+		if (res)
+			return res;
+		if (pieces) {
+			s->fitted = true;
+			s->offset_ns = offset;
+			s->bound_ns = MAX(v->worst[top], NS_PER_S);
+			s->basis = arena_printf(&r->arena, "fitted from %u anchors: %s", v->total, kinds[kind]);
+			return s->basis.ptr ? 0 : err_nomem(err);
+		}
 		if (second > 1 && (uint64_t)second * 5 >= v->total)
 			res = clock_conflict(
-			    r, s, v,
+			    r, s, v->sample,
 			    arena_printf(&r->arena,
 					 "anchors disagree about the zone of this source: %u say UTC%s, %u "
 					 "another (daylight saving, or a clock that was set): times before "
@@ -177,7 +289,7 @@ static int clock_decide(struct resolve *r, struct source_info *s, struct err *er
 			    err);
 		if (!res && s->given && offset)
 			res = clock_conflict(
-			    r, s, v,
+			    r, s, v->sample,
 			    arena_printf(&r->arena,
 					 "the zone that was given (%.*s) is off by %s by %u anchors: it was "
 					 "kept, and times of this source may be wrong by that much",
@@ -202,132 +314,15 @@ static bool clock_open(const struct source_info *s)
 	return s->naive && !s->fitted;
 }
 
-/* --- cross anchors --- */
-
-static struct moment *moment_of(struct clock_pass *p, uint32_t id)
+/* The zone that a source had at a time, by its own stamps. */
+static int64_t zone_near(const struct source_info *s, int64_t at)
 {
-	return id && id < p->moments.n ? shelf_at(&p->moments, id) : NULL;
-}
-
-static int moments_reach(struct clock_pass *p, uint32_t n, struct err *err)
-{
-	while (p->moments.n < n) {
-		struct moment *m = shelf_add(&p->moments);
-		if (!m)
-			return err_nomem(err);
-		*m = (struct moment){UNKNOWN, UNKNOWN};
-	}
-	return 0;
-}
-
-static int moment_add(struct clock_pass *p, uint32_t id, int64_t lo, int64_t hi, struct err *err)
-{
-	int res = moments_reach(p, id + 1, err);
-	struct moment *m = res ? NULL : moment_of(p, id);
-	if (m) {
-		m->lo = earlier(m->lo, lo);
-		m->hi = later(m->hi, hi);
-	}
-	return res;
-}
-
-static int cross_ids(struct resolve *r, const struct event_batch *b, uint32_t row, uint32_t ids[3], struct err *err)
-{
-	bool leg = b->kind == EVENT_LEG;
-	struct text room = row_text(b, row, leg ? (unsigned)LEG_ROOM : (unsigned)GATEWAY_ROOM);
-	int res = names_id(&r->names, row_text(b, row, leg ? (unsigned)LEG_RID : (unsigned)GATEWAY_ID), &ids[0], err);
-	ids[1] = ids[2] = 0;
-	if (!res && !text_is(room, "0"))
-		res = names_id(&r->names, room, &ids[1], err);
-	if (!res && !leg)
-		res = names_id(&r->names, row_text(b, row, GATEWAY_RESPONSE_ID), &ids[2], err);
-	return res;
-}
-
-static int cross_learn(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
-{
-	struct source_info *s = &r->sources[source];
-	bool leg = b->kind == EVENT_LEG;
-	int64_t start = sane(row_int(b, row, leg ? (unsigned)LEG_STARTED : (unsigned)GATEWAY_STARTED));
-	int64_t end = sane(row_int(b, row, leg ? (unsigned)LEG_FINISHED : (unsigned)GATEWAY_FINISHED));
-	bool sure = b->ts_quality[row] == STAMP_ZONED || (time_is_naive(s, b, row) && s->fitted);
-	int64_t at = sure ? row_time(s, b, row) : UNKNOWN;
-	if (!sure && time_is_naive(s, b, row) && (start == b->ts_ns[row] || end == b->ts_ns[row]))
-		return 0;
-	int64_t lo = earlier(earlier(start, end), at), hi = later(later(start, end), at);
-	uint32_t ids[3];
-	int res = lo == UNKNOWN ? 0 : cross_ids(r, b, row, ids, err);
-	if (res || lo == UNKNOWN)
-		return res;
-	for (int i = 0; i < 3 && !res; i++)
-		res = moment_add(r->clock_pass, ids[i], lo, hi, err);
-	return res;
-}
-
-static int cross_vote(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
-{
-	struct source_info *s = &r->sources[source];
-	int64_t at = sane(b->ts_ns[row]);
-	if (!clock_open(s) || at == UNKNOWN || !time_is_naive(s, b, row))
-		return 0;
-	uint32_t ids[3];
-	int res = cross_ids(r, b, row, ids, err);
-	for (int i = 0; i < 3 && !res; i++) {
-		const struct moment *m = moment_of(r->clock_pass, ids[i]);
-		if (!m || m->lo == UNKNOWN || m->hi - m->lo > QUARTER_NS - 2 * START_SLACK_NS)
-			continue; /* longer than a quarter: cannot tell which */
-		res = clock_vote(r, s, CLOCK_CROSS, at - m->lo / 2 - m->hi / 2, row_ref(source, b, row), err);
-	}
-	return res;
-}
-
-/* Page logs carry epoch times: their rids and rooms are sure moments. */
-static int cross_execs(struct resolve *r, struct err *err)
-{
-	int res = 0;
-	for (uint32_t i = 0; i < r->execs.n && !res; i++) {
-		const struct exec *x = shelf_at(&r->execs, i);
-		if (x->first == UNKNOWN)
-			continue;
-		res = moment_add(r->clock_pass, x->rid, x->first, x->last, err);
-		if (!res)
-			res = moment_add(r->clock_pass, x->room, x->first, x->last, err);
-		if (!res)
-			res = resolve_tick(r, err);
-	}
-	return res;
-}
-
-static int clock_cross(struct resolve *r, struct err *err)
-{
-	const uint32_t leg_mask = 1u << LEG_RID | 1u << LEG_ROOM | 1u << LEG_STARTED | 1u << LEG_FINISHED;
-	const uint32_t gateway_mask = 1u << GATEWAY_ID | 1u << GATEWAY_ROOM | 1u << GATEWAY_RESPONSE_ID |
-				      1u << GATEWAY_STARTED | 1u << GATEWAY_FINISHED;
-	for (int round = 0; round < 3; round++) {
-		bool open = false, fitted = false;
-		for (uint32_t i = 0; i < r->n_sources; i++)
-			open |= clock_open(&r->sources[i]);
-		if (!open)
-			return 0;
-		int res = cross_execs(r, err);
-		if (!res)
-			res = load_each(r, EVENT_LEG, leg_mask, cross_learn, err);
-		if (!res)
-			res = load_each(r, EVENT_GATEWAY, gateway_mask, cross_learn, err);
-		if (!res)
-			res = load_each(r, EVENT_LEG, leg_mask, cross_vote, err);
-		if (!res)
-			res = load_each(r, EVENT_GATEWAY, gateway_mask, cross_vote, err);
-		for (uint32_t i = 0; i < r->n_sources && !res; i++) {
-			if (!clock_open(&r->sources[i]))
-				continue;
-			res = clock_decide(r, &r->sources[i], err);
-			fitted |= r->sources[i].fitted;
-		}
-		if (res || !fitted)
-			return res;
-	}
-	return 0;
+	if (!s->zones || at == UNKNOWN)
+		return s->offset_ns;
+	uint32_t i = s->zones->n - 1;
+	while (i && s->zones->at[i].from_ns - s->zones->at[i].offset_ns > at)
+		i--;
+	return s->zones->at[i].offset_ns;
 }
 
 /* Rotated parts of one worker's log share the zone of the part that could be fitted. */
@@ -342,7 +337,7 @@ static int clock_inherit(struct resolve *r, struct err *err)
 			if (!o->fitted || o->given || !o->naive || o->worker_at != s->worker_at || !o->basis.len ||
 			    text_starts(o->basis, "as in"))
 				continue;
-			s->offset_ns = o->offset_ns;
+			s->offset_ns = zone_near(o, s->first_ns);
 			s->bound_ns = o->bound_ns;
 			s->basis = arena_printf(&r->arena, "as in another source of worker %.*s: %.*s",
 						TEXT_ARG(text_sub(s->worker, 0, 100)), TEXT_ARG(o->basis));
@@ -376,14 +371,68 @@ int clock_fit_all(struct resolve *r, struct err *err)
 		res = clock_cross(r, err);
 	shelf_done(&pass.moments);
 	r->clock_pass = NULL;
-	return res ? res : clock_inherit(r, err);
+	if (!res)
+		res = clock_inherit(r, err);
+	return res ? res : clock_skew(r, err);
+}
+
+/* One row for each part of a source that was corrected by one amount. */
+static int clock_row(struct resolve *r, struct sql *sql, const struct source_info *s, uint64_t from,
+		     const struct clock_piece *zone, const struct clock_piece *skew, struct text basis, struct err *err)
+{
+	int64_t offset = clock_off(s, from, s->naive != 0), at = UNKNOWN,
+		bound = s->naive || !s->zoned ? s->bound_ns : 0;
+	if (from) {
+		const struct clock_piece *p = zone && zone->from_off == from ? zone : skew;
+		at = p->from_ns - p->offset_ns;
+	}
+	char own[16];
+	if (zone)
+		basis = arena_printf(&r->arena, "UTC%s %.*s", offset_text(zone->offset_ns, own), TEXT_ARG(basis));
+	if (skew) {
+		bound = skew->bound_ns;
+		basis = arena_printf(&r->arena, "%.*s%s%.*s", TEXT_ARG(basis), basis.len ? "; " : "",
+				     TEXT_ARG(s->skew_basis));
+	}
+	if (!basis.ptr)
+		return err_nomem(err);
+	const int64_t values[] = {s->id, (int64_t)from, at, offset, clock_off(s, from, false), bound};
+	int res = 0;
+	for (int i = 0; i < (int)ARRAY_SIZE(values) && !res; i++)
+		res = sql_int(sql, i + 1, values[i], err);
+	if (!res)
+		res = sql_text(sql, 7, basis, err);
+	return res ? res : sql_run(sql, err);
+}
+
+static const struct clock_piece *piece_at(const struct clock_pieces *p, uint64_t off)
+{
+	uint32_t i = p ? p->n - 1 : 0;
+	while (i && p->at[i].from_off > off)
+		i--;
+	return p ? &p->at[i] : NULL;
+}
+
+/* First offset behind `off` at which one of the two changes; UINT64_MAX: none. */
+static uint64_t piece_next(const struct source_info *s, uint64_t off)
+{
+	uint64_t next = UINT64_MAX;
+	for (int k = 0; k < 2; k++) {
+		const struct clock_pieces *p = k ? s->skews : s->zones;
+		for (uint32_t i = 1; p && i < p->n; i++)
+			if (p->at[i].from_off > off && p->at[i].from_off < next)
+				next = p->at[i].from_off;
+	}
+	return next;
 }
 
 int clock_write(struct resolve *r, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int res =
-	    sql_prepare(&s, r->c, "INSERT INTO clock(source, offset_ns, bound_ns, basis) VALUES(?, ?, ?, ?)", err);
+	int res = sql_prepare(&s, r->c,
+			      "INSERT INTO clock(source, from_off, from_ns, offset_ns, skew_ns, bound_ns, basis) "
+			      "VALUES(?, ?, ?, ?, ?, ?, ?)",
+			      err);
 	for (uint32_t i = 0; i < r->n_sources && !res; i++) {
 		struct source_info *at = &r->sources[i];
 		if (!at->kinds)
@@ -398,15 +447,8 @@ int clock_write(struct resolve *r, struct err *err)
 			basis = TEXT("assumed UTC");
 		if (!basis.ptr)
 			return err_nomem(err);
-		res = sql_int(s, 1, at->id, err);
-		if (!res)
-			res = sql_int(s, 2, at->offset_ns, err);
-		if (!res)
-			res = sql_int(s, 3, at->naive || !at->zoned ? at->bound_ns : 0, err);
-		if (!res)
-			res = sql_text(s, 4, basis, err);
-		if (!res)
-			res = sql_run(s, err);
+		for (uint64_t off = 0; off != UINT64_MAX && !res; off = piece_next(at, off))
+			res = clock_row(r, s, at, off, piece_at(at->zones, off), piece_at(at->skews, off), basis, err);
 	}
 	return res;
 }

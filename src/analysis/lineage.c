@@ -33,13 +33,17 @@ static bool op_of(struct text t, enum page_op *ret)
 	return false;
 }
 
-static bool time_is_sure(const struct run *r, const struct source *src, uint8_t quality, int64_t *ns)
+static bool time_is_sure(const struct run *r, const struct source *src, uint8_t quality, uint64_t off, int64_t *ns)
 {
+	bool naive = quality == STAMP_NAIVE || quality == STAMP_YEARLESS;
+	uint32_t i = src->n_corrections;
 	(void)r;
 	if (quality == STAMP_MONOTONIC || quality == STAMP_NONE)
 		*ns = TIME_UNKNOWN;
-	else if ((quality == STAMP_NAIVE || quality == STAMP_YEARLESS) && *ns != TIME_UNKNOWN)
-		*ns -= src->offset_ns;
+	while (i > 1 && src->corrections[i - 1].from_off > off)
+		i--;
+	if (i && *ns != TIME_UNKNOWN)
+		*ns -= naive ? src->corrections[i - 1].offset_ns : src->corrections[i - 1].skew_ns;
 	return *ns != TIME_UNKNOWN;
 }
 
@@ -64,16 +68,36 @@ static int load_workers(struct run *r, struct err *err)
 	return rc;
 }
 
+static int load_corrections(struct run *r, struct source *src, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, r->c,
+			     "SELECT count(*) OVER (), from_off, offset_ns, skew_ns FROM clock WHERE source = ?1 "
+			     "ORDER BY from_off",
+			     err);
+	if (rc == 0)
+		rc = sql_int(s, 1, src->id, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		if (!src->corrections)
+			src->corrections =
+			    arena_array(&r->l->arena, (size_t)sql_get_int(s, 0), sizeof(*src->corrections));
+		if (!src->corrections)
+			return err_nomem(err);
+		src->corrections[src->n_corrections++] =
+		    (struct correction){(uint64_t)sql_get_int(s, 1), sql_get_int(s, 2), sql_get_int(s, 3)};
+	}
+	return rc;
+}
+
 /* Sources with page records, by their first record. */
 static int load_sources(struct run *r, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc =
-	    sql_prepare(&s, r->c,
-			"SELECT e.source, s.worker, s.worker_alias, s.path, coalesce(c.offset_ns, 0), min(e.ts_min) "
-			"FROM event_chunk e JOIN source s USING(source) LEFT JOIN clock c ON c.source = e.source "
-			"WHERE e.kind = ?1 GROUP BY e.source ORDER BY 6, s.content_sha256, s.path, 1",
-			err);
+	int rc = sql_prepare(&s, r->c,
+			     "SELECT e.source, s.worker, s.worker_alias, s.path, min(e.ts_min) "
+			     "FROM event_chunk e JOIN source s USING(source) "
+			     "WHERE e.kind = ?1 GROUP BY e.source ORDER BY 5, s.content_sha256, s.path, 1",
+			     err);
 	if (rc == 0)
 		rc = sql_int(s, 1, EVENT_PAGE, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
@@ -82,10 +106,13 @@ static int load_sources(struct run *r, struct err *err)
 			return err_nomem(err);
 		r->sources = more;
 		struct source *src = &more[r->n_sources++];
-		*src = (struct source){.id = sql_get_int(s, 0), .offset_ns = sql_get_int(s, 4)};
+		*src = (struct source){.id = sql_get_int(s, 0)};
 		src->worker = arena_text(&r->l->arena, sql_get_text(s, 1));
 		src->alias = arena_text(&r->l->arena, sql_get_text(s, 2));
 		src->path = arena_text(&r->l->arena, sql_get_text(s, 3));
+		rc = load_corrections(r, src, err);
+		if (rc)
+			return rc;
 	}
 	return rc;
 }
@@ -229,7 +256,7 @@ int run_light(struct run *r, struct source *src, const struct event_batch *b, ui
 	    (struct record){.ns = b->ts_ns[row], .source = src->id, .off = b->byte_off[row], .len = b->byte_len[row]};
 	if (!op_of(row_text(b, row, PAGE_OP), &ret->op))
 		return 1;
-	if (!time_is_sure(r, src, b->ts_quality[row], &ret->ns))
+	if (!time_is_sure(r, src, b->ts_quality[row], b->byte_off[row], &ret->ns))
 		ret->ns = TIME_UNKNOWN;
 	ret->has_seq = event_known(b, row, PAGE_SEQ);
 	ret->seq = row_int(b, row, PAGE_SEQ);

@@ -27,8 +27,15 @@ struct order { /* where a worker's records have come to */
 	struct map wrote;          /* rids that have written since they took pages */
 };
 
+struct correction { /* of records from this offset on */
+	uint64_t from_off;
+	int64_t offset_ns, skew_ns;
+};
+
 struct source {
-	int64_t id, offset_ns;
+	int64_t id;
+	struct correction *corrections; /* by offset; NULL: none */
+	uint32_t n_corrections;
 	struct text worker, alias, path;
 	struct {
 		struct text text;

@@ -120,6 +120,24 @@ struct clock_votes {
 	struct ref_node sample; /* last anchor */
 };
 
+/* A part of a source in which its clock is off by one and the same amount. Records are told apart by where they stand, since
+ * a clock that was set back gives times twice. */
+struct clock_piece {
+	uint64_t from_off;
+	int64_t offset_ns, bound_ns; /* bound UNKNOWN: none */
+	int64_t from_ns, last_ns;    /* its first and last anchor, by the source's own stamps */
+	uint32_t anchors;
+	struct ref_node ref; /* its first anchor */
+};
+enum { CLOCK_PIECES_MAX = 16 };
+struct clock_pieces {
+	struct clock_piece at[CLOCK_PIECES_MAX];
+	uint32_t n;
+	bool drifts;
+};
+struct clock_runs;
+struct skew_runs;
+
 struct source_info {
 	int64_t id;
 	struct text path, format, worker, alias, tz, tz_basis, status, reason, sha256;
@@ -130,10 +148,15 @@ struct source_info {
 	uint32_t worker_at;         /* index of its own worker, NO_INDEX: none */
 	/* clock */
 	uint64_t naive, zoned, wild;
-	struct clock_votes *votes; /* CLOCK_VOTES of them, or NULL: no anchor seen */
-	int64_t offset_ns, bound_ns;
+	struct clock_votes *votes;   /* CLOCK_VOTES of them, or NULL: no anchor seen */
+	int64_t offset_ns, bound_ns; /* of the zone that most of its stamps are in */
 	bool fitted, given;
 	struct text basis;
+	struct clock_runs *zone_runs;     /* while it is fitted */
+	struct skew_runs *skew_runs;      /* the same */
+	const struct clock_pieces *zones; /* NULL: offset_ns everywhere */
+	const struct clock_pieces *skews; /* what its clock is ahead of the gateways'; NULL: nothing known */
+	struct text skew_basis;
 	/* anonymous access lines, for the note about them */
 	uint32_t anonymous;
 	struct refs anonymous_refs;
@@ -450,6 +473,10 @@ static inline int64_t later(int64_t a, int64_t b)
 /* Distance between two intervals; 0 when they touch or one is unknown. */
 int64_t interval_gap(int64_t a_lo, int64_t a_hi, int64_t b_lo, int64_t b_hi);
 int64_t row_time(const struct source_info *s, const struct event_batch *b, uint32_t row);
+/* What is subtracted from a stamp that stands at `off`: of the clock, and for naive ones of the zone too. */
+int64_t clock_off(const struct source_info *s, uint64_t off, bool naive);
+/* A time beside a stamp: one that was computed from it moves with it, another by what the clock is off. */
+int64_t row_moment(const struct source_info *s, const struct event_batch *b, uint32_t row, int64_t t, bool computed);
 bool time_is_naive(const struct source_info *s, const struct event_batch *b, uint32_t row);
 struct ref_node row_ref(uint32_t source, const struct event_batch *b, uint32_t row);
 int refs_add(struct resolve *r, struct refs *to, struct ref_node ref, struct err *err) MUST_CHECK;
@@ -490,6 +517,27 @@ int page_join(struct resolve *r, struct err *err) MUST_CHECK;
 int page_ordered(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK; /* after the workers are sorted */
 int clock_fit_all(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_write(struct resolve *r, struct err *err) MUST_CHECK;
+/* clock_cross.c: the same requests in several sources */
+struct moment { /* when a name was seen by sources that are sure of the time */
+	int64_t lo, hi;
+};
+struct clock_pass {           /* only during clock_fit_all */
+	struct shelf moments; /* by name id */
+};
+int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_t at, int64_t diff, struct ref_node ref,
+	       struct err *err) MUST_CHECK;
+int clock_decide(struct resolve *r, struct source_info *s, struct err *err) MUST_CHECK;
+int clock_conflict(struct resolve *r, struct source_info *s, struct ref_node ref, struct text effect,
+		   struct err *err) MUST_CHECK;
+int clock_step(struct resolve *r, struct source_info *s, const struct clock_piece *before,
+	       const struct clock_piece *after, const char *what, struct err *err) MUST_CHECK;
+int clock_cross(struct resolve *r, struct err *err) MUST_CHECK;
+int clock_skew(struct resolve *r, struct err *err) MUST_CHECK; /* clock_skew.c */
+/* The source's id columns of a leg or gateway event: id, room, id of the answer; 0 where there is none. */
+int cross_ids(struct resolve *r, const struct event_batch *b, uint32_t row, uint32_t ids[3],
+	      struct err *err) MUST_CHECK;
+int moment_add(struct clock_pass *p, uint32_t id, int64_t lo, int64_t hi, struct err *err) MUST_CHECK;
+struct moment *moment_of(struct clock_pass *p, uint32_t id); /* NULL: none */
 int boot_load(struct resolve *r, struct err *err) MUST_CHECK;
 int boot_build(struct resolve *r, struct err *err) MUST_CHECK;
 int boot_assign(struct resolve *r, struct err *err) MUST_CHECK; /* legs to boots, limits from rejections */

@@ -98,17 +98,11 @@ static int seen_read(struct resolve *r, uint32_t source, const struct event_batc
 	    .source = source, .what = what_of(row_text(b, row, LEG_WHAT)), .ref = row_ref(source, b, row)};
 	s->role = role_of(row_text(b, row, LEG_ROLE));
 	s->at = row_time(src, b, row);
-	s->started = sane(row_int(b, row, LEG_STARTED));
-	s->finished = sane(row_int(b, row, LEG_FINISHED));
-	s->sent = sane(row_int(b, row, LEG_SENT));
-	if (time_is_naive(src, b, row) &&
-	    src->offset_ns) { /* times that were computed from a naive stamp move with it */
-		int64_t raw = b->ts_ns[row];
-		if (s->started == raw || s->finished == raw) {
-			s->started = s->started == UNKNOWN ? UNKNOWN : s->started - src->offset_ns;
-			s->finished = s->finished == UNKNOWN ? UNKNOWN : s->finished - src->offset_ns;
-		}
-	}
+	int64_t started = sane(row_int(b, row, LEG_STARTED)), finished = sane(row_int(b, row, LEG_FINISHED));
+	bool computed = started == b->ts_ns[row] || finished == b->ts_ns[row];
+	s->started = row_moment(src, b, row, started, computed);
+	s->finished = row_moment(src, b, row, finished, computed);
+	s->sent = row_moment(src, b, row, sane(row_int(b, row, LEG_SENT)), false);
 	s->input = count_of(b, row, LEG_INPUT);
 	s->cached = count_of(b, row, LEG_CACHED);
 	s->output = count_of(b, row, LEG_OUTPUT);

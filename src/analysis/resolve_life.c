@@ -58,12 +58,10 @@ static int gseen_read(struct resolve *r, uint32_t source, const struct event_bat
 	*g = (struct gseen){
 	    .source = source, .what = what_of(row_text(b, row, GATEWAY_WHAT)), .ref = row_ref(source, b, row)};
 	g->at = row_time(src, b, row);
-	g->started = sane(row_int(b, row, GATEWAY_STARTED));
-	g->finished = sane(row_int(b, row, GATEWAY_FINISHED));
-	if (time_is_naive(src, b, row) && (g->started == b->ts_ns[row] || g->finished == b->ts_ns[row])) {
-		g->started = g->started == UNKNOWN ? UNKNOWN : g->started - src->offset_ns;
-		g->finished = g->finished == UNKNOWN ? UNKNOWN : g->finished - src->offset_ns;
-	}
+	int64_t started = sane(row_int(b, row, GATEWAY_STARTED)), finished = sane(row_int(b, row, GATEWAY_FINISHED));
+	bool computed = started == b->ts_ns[row] || finished == b->ts_ns[row];
+	g->started = row_moment(src, b, row, started, computed);
+	g->finished = row_moment(src, b, row, finished, computed);
 	g->lo = earlier(earlier(g->started, g->finished), g->at);
 	g->hi = later(later(g->started, g->finished), g->at);
 	g->input = count_of(b, row, GATEWAY_INPUT);

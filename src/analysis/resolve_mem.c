@@ -401,7 +401,28 @@ int64_t row_time(const struct source_info *s, const struct event_batch *b, uint3
 	int64_t t = sane(b->ts_ns[row]);
 	if (t == UNKNOWN || b->ts_quality[row] == STAMP_MONOTONIC)
 		return UNKNOWN;
-	return time_is_naive(s, b, row) ? t - s->offset_ns : t;
+	return t - clock_off(s, b->byte_off[row], time_is_naive(s, b, row));
+}
+
+static int64_t piece_off(const struct clock_pieces *p, uint64_t off)
+{
+	uint32_t i = p->n - 1;
+	while (i && p->at[i].from_off > off)
+		i--;
+	return p->at[i].offset_ns;
+}
+
+int64_t clock_off(const struct source_info *s, uint64_t off, bool naive)
+{
+	int64_t skew = s->skews ? piece_off(s->skews, off) : 0;
+	if (!naive)
+		return skew;
+	return skew + (s->zones ? piece_off(s->zones, off) : s->offset_ns);
+}
+
+int64_t row_moment(const struct source_info *s, const struct event_batch *b, uint32_t row, int64_t t, bool computed)
+{
+	return t == UNKNOWN ? UNKNOWN : t - clock_off(s, b->byte_off[row], computed && time_is_naive(s, b, row));
 }
 
 struct ref_node row_ref(uint32_t source, const struct event_batch *b, uint32_t row)

@@ -98,8 +98,9 @@ static int info_json(struct case_file *c, const struct ask *ask, struct err *err
 	    " unparsed, duplicate, first_ns AS first_at, last_ns AS last_at, status, reason, bytes_parsed, "
 	    "bytes_context,"
 	    " bytes_unparsed, bytes_duplicate, worker_basis, tz, tz_basis FROM source ORDER BY source";
-	static const char clocks[] =
-	    "SELECT source, offset_ns / 1e9 AS offset_s, bound_ns / 1e9 AS bound_s, basis FROM clock ORDER BY source";
+	static const char clocks[] = "SELECT source, from_ns AS from_at, offset_ns / 1e9 AS offset_s, skew_ns / 1e9 AS "
+				     "skew_s, bound_ns / 1e9 AS bound_s,"
+				     " basis FROM clock ORDER BY source, from_off";
 	CLEANUP(buf_done) struct buf b = BUF_INIT(256 * MIB);
 	int64_t as_of;
 	int rc = ask_as_of(c, ask, &as_of, err);

@@ -6,7 +6,7 @@
 CREATE TABLE case_info(
   key   TEXT PRIMARY KEY,          -- id, title, tool, created_at, derived_from
   value TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE journal(
   seq         INTEGER PRIMARY KEY, -- from 1, no holes
@@ -125,7 +125,7 @@ CREATE TABLE row_chunk(            -- rows of request, alias, leg and response, 
 
 CREATE TABLE gap(
   gap    INTEGER PRIMARY KEY,
-  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock, boot, unattached
+  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock, clock_step, boot, unattached, quiet, rotation
   source INTEGER REFERENCES source,
   worker INTEGER REFERENCES worker,
   from_ns INTEGER, to_ns INTEGER,
@@ -135,8 +135,12 @@ CREATE TABLE gap(
 ) STRICT;
 
 CREATE TABLE clock(
-  source    INTEGER PRIMARY KEY REFERENCES source,
+  source    INTEGER NOT NULL REFERENCES source,
+  from_off  INTEGER NOT NULL,      -- holds for records from this offset on, up to the next row's
+  from_ns   INTEGER,               -- when that was; NULL: from the beginning
   offset_ns INTEGER NOT NULL,      -- subtracted from naive stamps, already with the zone applied
+  skew_ns   INTEGER NOT NULL,      -- what the clock itself is ahead; part of offset_ns, subtracted from all other times too
   bound_ns  INTEGER,               -- NULL: no bound known
-  basis     TEXT NOT NULL
+  basis     TEXT NOT NULL,
+  PRIMARY KEY(source, from_off)
 ) STRICT;

@@ -106,6 +106,15 @@ static void small_sizes_work(void **state)
 		}
 }
 
+/* One of its prompts leaves a unified worker's pool less room than its answer wants: it must not wait for ever. */
+static void long_answer_beside_a_long_prompt(void **state)
+{
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(simulate("clean", 304, 3500, "long", &err), 0);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	struct err err = {0};
@@ -127,6 +136,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(every_seed_gives_155, make_root, remove_root),
 	    cmocka_unit_test_setup_teardown(same_seed_same_bytes, make_root, remove_root),
 	    cmocka_unit_test_setup_teardown(small_sizes_work, make_root, remove_root),
+	    cmocka_unit_test_setup_teardown(long_answer_beside_a_long_prompt, make_root, remove_root),
 	    cmocka_unit_test_setup_teardown(nonsense_is_refused, make_root, remove_root),
 	};
 
