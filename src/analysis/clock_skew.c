@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 #define FAR_NS  (INT64_MAX / 4)
-#define FINE_NS NS_PER_S /* what stamps of whole seconds may be off */
-#define STEP_NS (2 * NS_PER_S)
+#define FINE_NS NS_PER_S       /* what stamps of whole seconds may be off */
+#define STEP_NS (5 * NS_PER_S) /* less is drift */
 enum { AGREE = 3 };
 
 struct skew_run {
@@ -175,6 +175,7 @@ static int exec_anchors(struct resolve *r, struct err *err)
 static void runs_settle(struct skew_runs *s, bool *ret_drifts)
 {
 	uint32_t n = 0;
+	int64_t wide = 0;
 	strays_add(s);
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct skew_run x = s->at[i], *last = n ? &s->at[n - 1] : NULL;
@@ -182,6 +183,8 @@ static void runs_settle(struct skew_runs *s, bool *ret_drifts)
 			s->strays += x.n;
 			s->stray = x.ref;
 		} else if (last && x.lo - last->hi < STEP_NS && last->lo - x.hi < STEP_NS) {
+			int64_t apart = MAX(MAX(x.lo - last->hi, last->lo - x.hi), 0);
+			wide = MAX(wide, apart);
 			last->lo = MIN(last->lo, x.lo);
 			last->hi = MAX(last->hi, x.hi);
 			last->n += x.n;
@@ -192,6 +195,11 @@ static void runs_settle(struct skew_runs *s, bool *ret_drifts)
 		}
 	}
 	s->n = n;
+	/* inside a run it had moved by as much before anybody could notice */
+	for (uint32_t i = 0; i < n && *ret_drifts; i++) {
+		s->at[i].lo -= wide;
+		s->at[i].hi += wide;
+	}
 }
 
 /* No more digits than anybody knows. */

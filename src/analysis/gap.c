@@ -42,6 +42,17 @@ static int seq_cmp(const void *a, const void *b)
 	return x->at_from < y->at_from ? -1 : x->at_from > y->at_from;
 }
 
+/* Executions of a worker with pages that were there within a hole. */
+static uint32_t holders(const struct resolve *r, uint32_t worker, int64_t from, int64_t to)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < r->execs.n && from != UNKNOWN && to != UNKNOWN; i++) {
+		const struct exec *x = shelf_at(&r->execs, i);
+		n += x->worker == worker && x->first != UNKNOWN && x->first <= to && x->last >= from;
+	}
+	return n;
+}
+
 static int gap_sequence(struct resolve *r, const struct span *before, const struct span *after, int64_t missing,
 			struct err *err)
 {
@@ -53,9 +64,9 @@ static int gap_sequence(struct resolve *r, const struct span *before, const stru
 		g.effect = arena_printf(
 		    &r->arena,
 		    "page log of %.*s lacks %lld records between seq %lld and %lld: what pages held across this "
-		    "hole is unknown, and no request that held pages then can be cleared",
+		    "hole is unknown, and no request that held pages then can be cleared (%u are known)",
 		    TEXT_ARG(text_sub(name, 0, 100)), (long long)missing, (long long)before->seq_to,
-		    (long long)after->seq_from);
+		    (long long)after->seq_from, holders(r, after->worker, g.from, g.to));
 	else
 		g.effect = arena_printf(
 		    &r->arena,
@@ -436,7 +447,9 @@ int gap_collect(struct resolve *r, struct err *err)
 		res = gap_unattached(r, err);
 	if (!res)
 		res = gap_rejects(r, err);
-	return res ? res : gap_strays(r, err);
+	if (!res)
+		res = gap_strays(r, err);
+	return res ? res : gap_silences(r, err);
 }
 
 static int gap_cmp(const void *a, const void *b, void *ctx)

@@ -570,4 +570,5 @@ int response_write(struct resolve *r, struct err *err) MUST_CHECK;
 /* Bits of what the records of one request contradict each other in: its outcome, its length. */
 uint32_t response_conflicts(const struct resolve *r, const struct request *q);
 int gap_collect(struct resolve *r, struct err *err) MUST_CHECK;
+int gap_silences(struct resolve *r, struct err *err) MUST_CHECK; /* gap_quiet.c */
 int gap_write(struct resolve *r, struct err *err) MUST_CHECK;

@@ -99,7 +99,8 @@ static const char case_sql[] =
     " (SELECT total(context) FROM source) AS context, (SELECT total(unparsed) FROM source) AS unparsed,"
     " (SELECT total(duplicate) FROM source) AS duplicate, (SELECT count(*) FROM gap) AS gaps,"
     " (SELECT count(*) FROM worker) AS workers, (SELECT total(has_page_log) FROM worker) AS workers_page_log,"
-    " (SELECT count(DISTINCT source) FROM clock) AS clocks, (SELECT count(DISTINCT source) FROM clock WHERE bound_ns IS NULL) AS clocks_unbounded";
+    " (SELECT count(DISTINCT source) FROM clock) AS clocks, (SELECT count(DISTINCT source) FROM clock WHERE bound_ns "
+    "IS NULL) AS clocks_unbounded";
 
 static const char window_sql[] =
     "WITH s AS (SELECT min(started_at) / 1000000000 AS a, max(coalesce(finished_at, started_at)) / 1000000000 AS b"

@@ -33,7 +33,7 @@ struct pending {
 	char spec[512];
 	uint64_t off;
 };
-static struct pending pending[512];
+static struct pending pending[2048];
 static size_t n_pending;
 static uint64_t next_off[64];
 

@@ -5,7 +5,7 @@
 #define H 3600
 #define CLOCKS                                                                                                      \
 	"SELECT path, offset_ns / 1000000000, basis LIKE '%fitted%' FROM clock JOIN source USING(source) ORDER BY " \
-	"path"
+	"path, from_off"
 
 /* Epoch times in the record beside a naive stamp: UTC+8. */
 static void test_inside_record(void **state)
@@ -102,8 +102,171 @@ static void test_daylight_saving(void **state)
 		put(s, EVENT_LEG, (i < 4 ? 2 : 1) * H + i * 1000, line);
 	}
 	resolve();
+	assert_string_equal(rows(CLOCKS), "d.log|7200|1;d.log|3600|1;");
+	assert_string_equal(
+	    rows("SELECT from_off, (from_ns - 1788000000000000000) / 1000000000 FROM clock ORDER BY from_off"),
+	    "0|-;400|4000;");
+	assert_string_equal(rows("SELECT kind, " SECONDS("from_ns") ", " SECONDS("to_ns") " FROM gap"),
+			    "clock_step|3000|4000;");
+	assert_string_equal(rows("SELECT group_concat((finished_ns - 1788000000000000000) / 1000000000) FROM (SELECT * "
+				 "FROM leg ORDER BY leg)"),
+			    "0,1000,2000,3000,4000,5000;");
+}
+
+/* A stray in the middle is no change of zone. */
+static void test_stray_zone(void **state)
+{
+	(void)state;
+	int64_t s = source("d.log", "d", NULL);
+	for (int i = 0; i < 20; i++) {
+		char line[128];
+		snprintf(line, sizeof(line), "naive what=finished rid=r%d role=decode finished_ns=%d.3", i, i * 1000);
+		put(s, EVENT_LEG, (i == 9 ? 1 : 2) * H + i * 1000, line);
+	}
+	resolve();
 	assert_string_equal(rows(CLOCKS), "d.log|7200|1;");
-	assert_string_equal(rows("SELECT kind FROM gap"), "clock;");
+	assert_string_equal(rows("SELECT kind FROM gap"), "");
+}
+
+/* ---- what a clock is ahead of the gateway's: request i lasts from i*100 to i*100+took at the gateway */
+
+static void answered(int64_t g, int i, double took, const char *more)
+{
+	char line[256];
+	snprintf(line, sizeof(line),
+		 "what=access gateway_id=g%d response_id=r%d status=200 started_ns=%d finished_ns=%.3f %s", i, i,
+		 i * 100, i * 100 + took, more);
+	put(g, EVENT_GATEWAY, i * 100, line);
+}
+
+/* The engine's times of it, `ahead` seconds wrong. */
+static void executed(int64_t s, int i, double took, double ahead)
+{
+	char line[256];
+	snprintf(line, sizeof(line),
+		 "what=finished rid=r%d role=decode started_ns=%.3f finished_ns=%.3f input_tokens=9", i,
+		 i * 100 + 0.01 + ahead, i * 100 + took - 0.01 + ahead);
+	put(s, EVENT_LEG, i * 100 + took + ahead, line);
+}
+
+#define SKEWS                                                                                                       \
+	"SELECT round(skew_ns / 1e9), bound_ns <= 1500000000, (from_ns - 1788000000000000000) / 100000000000 FROM " \
+	"clock "                                                                                                    \
+	"JOIN source USING(source) WHERE path = 'd.log' ORDER BY from_off"
+
+static void test_skew(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", "d", NULL);
+	for (int i = 0; i < 20; i++) {
+		answered(g, i, 1 + i % 7, "");
+		executed(s, i, 1 + i % 7, 37);
+	}
+	resolve();
+	assert_string_equal(rows(SKEWS), "37.0|1|-;");
+	assert_string_equal(
+	    rows("SELECT count(*), max(abs(l.started_ns - r.started_ns)) < 200000000 FROM leg l JOIN response r "
+		 "USING(request)"),
+	    "20|1;");
+	assert_string_equal(rows("SELECT kind FROM gap"), "");
+}
+
+/* Half a second is what stamps may be off; nothing is corrected that needs no correction. */
+static void test_no_skew(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", "d", NULL);
+	for (int i = 0; i < 20; i++) {
+		answered(g, i, 1 + i % 7, "");
+		executed(s, i, 1 + i % 7, 0.5);
+	}
+	resolve();
+	assert_string_equal(rows(SKEWS), "0.0|0|-;");
+	assert_string_equal(rows("SELECT kind FROM gap"), "");
+}
+
+static void test_clock_that_was_set(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", "d", NULL);
+	for (int i = 0; i < 30; i++) {
+		answered(g, i, 1 + i % 7, "");
+		executed(s, i, 1 + i % 7, i < 17 ? 95 : 0);
+	}
+	resolve();
+	assert_string_equal(rows(SKEWS), "95.0|1|-;0.0|1|17;");
+	assert_string_equal(
+	    rows("SELECT kind, (from_ns - 1788000000000000000) / 100000000000, (to_ns - 1788000000000000000) / "
+		 "100000000000 FROM gap"),
+	    "clock_step|16|17;");
+	assert_string_equal(
+	    rows("SELECT count(*), max(abs(l.started_ns - r.started_ns)) < 1100000000 FROM leg l JOIN response "
+		 "r USING(request)"),
+	    "30|1;");
+}
+
+/* A clock that runs away is no clock that is set again and again: one offset, and the bound covers it. */
+static void test_drift(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", "d", NULL);
+	for (int i = 0; i < 100; i++) {
+		answered(g, i, 1, "");
+		executed(s, i, 1, 20 + i * 0.08);
+	}
+	resolve();
+	assert_string_equal(
+	    rows("SELECT count(*), min(basis LIKE '%drifts%'), min(skew_ns - bound_ns <= 20e9 AND skew_ns + bound_ns "
+		 ">= 27.9e9), max(bound_ns < 7e9) FROM clock JOIN source USING(source) WHERE path = 'd.log'"),
+	    "1|1|1|1;");
+}
+
+/* Engines that go on after the client has left say nothing about the end. */
+static void test_ends_that_prove_nothing(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", "d", NULL);
+	for (int i = 0; i < 20; i++) {
+		answered(g, i, 0.5, i % 3 ? "client_gone=1" : "");
+		executed(s, i, i % 3 ? 60 : 0.5, 0);
+	}
+	resolve();
+	assert_string_equal(rows(SKEWS), "0.0|1|-;");
+	assert_string_equal(rows("SELECT kind FROM gap"), "");
+}
+
+/* Where nothing fits, nothing is corrected, and that is said. */
+static void test_contradictions(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", "d", NULL);
+	for (int i = 0; i < 60; i++) {
+		answered(g, i, 1, "");
+		executed(s, i, 1, i * 37 % 71);
+	}
+	resolve();
+	assert_string_equal(rows("SELECT skew_ns FROM clock JOIN source USING(source) WHERE path = 'd.log'"), "0;");
+	assert_string_equal(rows("SELECT kind, effect LIKE '%not corrected%' FROM gap"), "clock|1;");
+}
+
+/* Files of one host: its page log before and behind a step, its other log as all others. */
+static void test_one_host(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", "d", NULL), p = source("p.jsonl", "d", NULL),
+		load = source("d.log.1", "d", NULL);
+	for (int i = 0; i < 20; i++) {
+		char line[128];
+		answered(g, i, 1, "");
+		executed(s, i, 1, -50);
+		snprintf(line, sizeof(line), "op=alloc seq=%d rid=r%d pages=%d+1", i, i, i);
+		put(p, EVENT_PAGE, i * 100 + 0.1 - 50, line);
+	}
+	put(load, EVENT_LOAD, -100, "naive what=decode");
+	resolve();
+	assert_string_equal(
+	    rows("SELECT path, round(skew_ns / 1e9) FROM clock JOIN source USING(source) ORDER BY path"),
+	    "d.log|-50.0;d.log.1|-50.0;gw.log|0.0;p.jsonl|-50.0;");
 }
 
 static void test_zoned(void **state)
@@ -119,9 +282,23 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-	    CASE(test_inside_record),    CASE(test_start_only),      CASE(test_half_hour_zone),
-	    CASE(test_computed_times),   CASE(test_across_sources),  CASE(test_health_check),
-	    CASE(test_given_zone_stays), CASE(test_daylight_saving), CASE(test_zoned),
+	    CASE(test_inside_record),
+	    CASE(test_start_only),
+	    CASE(test_half_hour_zone),
+	    CASE(test_computed_times),
+	    CASE(test_across_sources),
+	    CASE(test_health_check),
+	    CASE(test_given_zone_stays),
+	    CASE(test_daylight_saving),
+	    CASE(test_zoned),
+	    CASE(test_stray_zone),
+	    CASE(test_skew),
+	    CASE(test_no_skew),
+	    CASE(test_clock_that_was_set),
+	    CASE(test_drift),
+	    CASE(test_ends_that_prove_nothing),
+	    CASE(test_contradictions),
+	    CASE(test_one_host),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

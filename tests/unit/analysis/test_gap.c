@@ -132,6 +132,131 @@ static void test_anonymous_access(void **state)
 			    "unnamed|700000|yes;");
 }
 
+/* ---- silence: requests go to two decode workers in turn, by `to`; '-' is nobody of the two */
+
+static void fleet(const char *to[], size_t n, const char *b_path)
+{
+	int64_t g = source("gw.log", NULL, NULL), a = source("a.log", "a", NULL), b = source(b_path, "b", NULL), at = 0;
+	for (size_t k = 0; k < n; k++)
+		for (const char *w = to[k]; *w; w++, at++) {
+			char line[192];
+			if (*w == ' ') {
+				at += 3600;
+				continue;
+			}
+			snprintf(line, sizeof(line),
+				 "what=access gateway_id=g%d response_id=r%d status=200 started_ns=%d", (int)at,
+				 (int)at, (int)at * 10);
+			put(g, EVENT_GATEWAY, (double)at * 10, line);
+			snprintf(line, sizeof(line), "what=finished rid=r%d role=decode input_tokens=7", (int)at);
+			if (*w == 'a' || *w == 'b')
+				put(*w == 'a' ? a : b, EVENT_LEG, (double)at * 10 + 1, line);
+		}
+	resolve();
+}
+
+#define MIX   "abbabaabbaabababbabaabbabaababbababaabbaabab"
+#define ALL_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define LOST  "a--a-aa-a---a-a-a--aa-a-a-a--a-aa-a--a-a--aa-a-a--a-a-aa-a--a-a-aa--a-a-a-"
+
+static void test_silence(void **state)
+{
+	(void)state;
+	const char *to[] = {MIX, MIX, MIX, LOST, MIX, MIX, MIX};
+	fleet(to, ARRAY_SIZE(to), "b.log");
+	assert_string_equal(
+	    rows("SELECT kind, w.name, (to_ns - from_ns) / 1000000000 BETWEEN 730 AND 790, json_array_length(refs), "
+		 "effect LIKE '%39 responses of this time have no decode leg%' FROM gap JOIN worker w USING(worker)"),
+	    "quiet|b|1|2|1;");
+}
+
+/* Nights and bursts are quiet for everybody. */
+static void test_nights(void **state)
+{
+	(void)state;
+	const char *to[] = {MIX, MIX, "        ", MIX, MIX, "                ", MIX, "            ", MIX};
+	fleet(to, ARRAY_SIZE(to), "b.log");
+	assert_string_equal(rows(GAPS), "");
+}
+
+/* A worker that is idle for long as it is has no habit that a silence could break. */
+static void test_idle_worker(void **state)
+{
+	(void)state;
+	const char *to[] = {"bbbbbbbbbbbbbbbb",  ALL_A,
+			    "bbabbabbbbb",       "aaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+			    "bbbabbbbbabbbb",    ALL_A ALL_A ALL_A,
+			    "bbbbabbbabbabbbbb", "aaaaaaaaaaaa",
+			    "babababab",         "aaaaaaa",
+			    "bbbbaabbbaaabbabab"};
+	fleet(to, ARRAY_SIZE(to), "b.log");
+	assert_string_equal(rows(GAPS), "");
+}
+
+static void leg_at_time(int64_t s, double at, int no)
+{
+	char line[96];
+	snprintf(line, sizeof(line), "what=finished rid=r%d role=decode input_tokens=7", no);
+	put(s, EVENT_LEG, at, line);
+}
+
+static void test_missing_number(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"/l/d.log.4.gz", "/l/d.log.3", "/l/d.log.1", "/l/d.log"};
+	for (int i = 0; i < 4; i++) {
+		int64_t s = source(names[i], "d", NULL);
+		leg_at_time(s, i * 1000, i * 2);
+		leg_at_time(s, i * 1000 + 900, i * 2 + 1);
+	}
+	resolve();
+	assert_string_equal(rows(GAPS), "rotation|d|1900|2000|1|2;");
+}
+
+/* One process each, not one after another. */
+static void test_numbered_processes(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "/l/d.%d", i * 2);
+		int64_t s = source(name, "d", NULL);
+		leg_at_time(s, i, i * 2);
+		leg_at_time(s, 9000 + i, i * 2 + 1);
+	}
+	resolve();
+	assert_string_equal(rows(GAPS), "");
+}
+
+static void test_missing_day(void **state)
+{
+	(void)state;
+	static const int days[] = {1, 2, 3, 4, 5, 7, 8};
+	for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "/l/d.log-2026090%d", days[i]);
+		int64_t s = source(name, "d", NULL);
+		leg_at_time(s, days[i] * 86400, days[i] * 2);
+		leg_at_time(s, days[i] * 86400 + 86000, days[i] * 2 + 1);
+	}
+	resolve();
+	assert_string_equal(rows(GAPS), "rotation|d|518000|604800|1|2;");
+}
+
+/* Dates without a rule: somebody saved a log now and then. */
+static void test_odd_days(void **state)
+{
+	(void)state;
+	static const int days[] = {1, 2, 5, 9};
+	for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "/l/d-2026-09-0%d.log", days[i]);
+		leg_at_time(source(name, "d", NULL), days[i] * 86400, days[i]);
+	}
+	resolve();
+	assert_string_equal(rows(GAPS), "");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -144,6 +269,13 @@ int main(void)
 	    CASE(test_disorder),
 	    CASE(test_sources),
 	    CASE(test_anonymous_access),
+	    CASE(test_silence),
+	    CASE(test_nights),
+	    CASE(test_idle_worker),
+	    CASE(test_missing_number),
+	    CASE(test_numbered_processes),
+	    CASE(test_missing_day),
+	    CASE(test_odd_days),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
