@@ -79,6 +79,41 @@ static uint32_t runs_settle(struct clock_runs *runs)
 	return strays;
 }
 
+/* --- years --- */
+
+/* A stamp without a year was given one by the file's time or its neighbours; what is off by whole years is that guess. */
+static void year_vote(struct source_info *s, int64_t diff)
+{
+	const int64_t day = 86400 * NS_PER_S;
+	int64_t days = floor_div(diff + day / 2, day), years = floor_div(days * 10000 + 3652425 / 2, 3652425);
+	int64_t rest = days - years * 3652425 / 10000;
+	if (!years || rest < -1 || rest > 1)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(s->years); i++) {
+		if (s->years[i].n && s->years[i].days != days)
+			continue;
+		s->years[i].days = days;
+		s->years[i].n++;
+		return;
+	}
+}
+
+bool clock_year(struct source_info *s)
+{
+	unsigned best = 0, all = 0;
+	if (!s->yearless || s->year_ns || s->fitted || s->given)
+		return false;
+	for (unsigned i = 0; i < ARRAY_SIZE(s->years); i++) {
+		all += s->years[i].n;
+		if (s->years[i].n > s->years[best].n)
+			best = i;
+	}
+	if (!all || s->years[best].n * 5 < all * 4)
+		return false;
+	s->year_ns = s->years[best].days * 86400 * NS_PER_S;
+	return true;
+}
+
 int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_t at_ns, int64_t diff, struct ref_node ref,
 	       struct err *err)
 {
@@ -89,6 +124,8 @@ int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_t at_ns
 	int64_t q = floor_div(diff + (kind == CLOCK_START ? START_SLACK_NS : QUARTER_NS / 2), QUARTER_NS);
 	if (q < -QUARTER_MIDDLE || q > QUARTER_MIDDLE) {
 		s->wild++;
+		if (kind != CLOCK_START && s->yearless)
+			year_vote(s, diff);
 		return 0;
 	}
 	struct clock_votes *v = &s->votes[kind];
@@ -111,17 +148,19 @@ static int clock_record(struct resolve *r, uint32_t source, const struct event_b
 	struct source_info *s = &r->sources[source];
 	int64_t at = sane(b->ts_ns[row]);
 	enum stamp_quality q = (enum stamp_quality)b->ts_quality[row];
-	if (at == UNKNOWN || (q != STAMP_ZONED && q != STAMP_NAIVE && q != STAMP_YEARLESS))
+	if ((s->again && !s->year_ns) || at == UNKNOWN || (q != STAMP_ZONED && q != STAMP_NAIVE && q != STAMP_YEARLESS))
 		return 0;
 	if (q == STAMP_ZONED) {
-		s->zoned++;
+		s->zoned += !s->again;
 		return 0;
 	}
-	s->naive++;
+	s->naive += !s->again;
+	s->yearless += q == STAMP_YEARLESS && !s->again;
 	start = sane(start);
 	end = sane(end);
 	if (start == at || end == at) /* computed from the stamp: proves nothing */
 		return 0;
+	at -= s->year_ns;
 	struct ref_node ref = row_ref(source, b, row);
 	if (end != UNKNOWN)
 		return clock_vote(r, s, CLOCK_EXACT, at, at - end, ref, err);
@@ -349,21 +388,35 @@ static int clock_inherit(struct resolve *r, struct err *err)
 	return 0;
 }
 
-int clock_fit_all(struct resolve *r, struct err *err)
+static int clock_records(struct resolve *r, struct err *err)
 {
-	for (uint32_t i = 0; i < r->n_sources; i++)
-		r->sources[i].given =
-		    text_is(r->sources[i].tz_basis, "option") || text_is(r->sources[i].tz_basis, "sources");
 	int res = load_each(r, EVENT_LEG, 1u << LEG_WHAT | 1u << LEG_RID | 1u << LEG_STARTED | 1u << LEG_FINISHED,
 			    clock_leg, err);
 	if (!res)
 		res = load_each(r, EVENT_GATEWAY, 1u << GATEWAY_STARTED | 1u << GATEWAY_FINISHED, clock_gateway, err);
 	if (!res)
 		res = load_each(r, EVENT_BOOT, 0, clock_plain, err);
-	if (!res)
-		res = load_each(r, EVENT_LOAD, 0, clock_plain, err);
-	for (uint32_t i = 0; i < r->n_sources && !res; i++)
+	return res ? res : load_each(r, EVENT_LOAD, 0, clock_plain, err);
+}
+
+int clock_fit_all(struct resolve *r, struct err *err)
+{
+	for (uint32_t i = 0; i < r->n_sources; i++)
+		r->sources[i].given =
+		    text_is(r->sources[i].tz_basis, "option") || text_is(r->sources[i].tz_basis, "sources");
+	int res = clock_records(r, err);
+	bool moved = false;
+	for (uint32_t i = 0; i < r->n_sources && !res; i++) {
 		res = clock_decide(r, &r->sources[i], err);
+		moved |= !res && clock_year(&r->sources[i]);
+	}
+	for (uint32_t i = 0; i < r->n_sources; i++)
+		r->sources[i].again = true;
+	if (moved && !res) /* once more, for those alone */
+		res = clock_records(r, err);
+	for (uint32_t i = 0; i < r->n_sources && !res && moved; i++)
+		if (!r->sources[i].fitted)
+			res = clock_decide(r, &r->sources[i], err);
 	struct clock_pass pass;
 	shelf_init(&pass.moments, &r->scratch, sizeof(struct moment));
 	r->clock_pass = &pass;
@@ -445,6 +498,9 @@ int clock_write(struct resolve *r, struct err *err)
 			basis = at->zoned ? TEXT("stamps carry their zone") : TEXT("no stamps of its own");
 		else if (!basis.len)
 			basis = TEXT("assumed UTC");
+		if (at->year_ns && basis.ptr)
+			basis = arena_printf(&r->arena, "%.*s; the year from the same requests in other sources",
+					     TEXT_ARG(basis));
 		if (!basis.ptr)
 			return err_nomem(err);
 		for (uint64_t off = 0; off != UINT64_MAX && !res; off = piece_next(at, off))

@@ -165,6 +165,11 @@ static struct served find_served(const struct evidence_of *e)
 
 /* ---- T ---- */
 
+static bool is_bound(const struct served_leg *l)
+{
+	return l->flag == LENGTH_AT_LEAST;
+}
+
 /* The prefill leg refused or saw one token, and the decode leg went on with many. */
 static bool handoff_mismatch(const struct served *s)
 {
@@ -174,7 +179,7 @@ static bool handoff_mismatch(const struct served *s)
 	bool worked = d->outcome != OUTCOME_REJECTED &&
 		      !((d->outcome == OUTCOME_ABORTED || d->outcome == OUTCOME_FAILED) && d->output_tokens <= 0);
 	bool refused = p->outcome == OUTCOME_REJECTED || p->outcome == OUTCOME_ABORTED;
-	bool one_token = p->input_tokens != UNSAID && p->input_tokens <= 1;
+	bool one_token = p->input_tokens != UNSAID && p->input_tokens <= 1 && !is_bound(p);
 	if (!worked)
 		return false;
 	if (d->input_tokens != UNSAID)
@@ -254,6 +259,12 @@ static bool mismatch_open(const struct served *s, const struct finding *f)
 	if (!p || p->role != AS_PREFILL)
 		return false;
 	if (p->input_tokens == UNSAID && p->outcome == OUTCOME_UNKNOWN)
+		return true;
+	/* lengths that are only lower bounds may hide both sides of one */
+	bool refused = p->outcome == OUTCOME_REJECTED || p->outcome == OUTCOME_ABORTED ||
+		       (p->input_tokens != UNSAID && p->input_tokens <= 1);
+	if (s->decode && refused && (is_bound(p) || is_bound(s->decode)) &&
+	    (s->decode->input_tokens >= MANY_TOKENS || is_bound(s->decode)))
 		return true;
 	return !s->decode &&
 	       (p->outcome == OUTCOME_ABORTED || (p->input_tokens <= 1 && f->prompt_tokens >= MANY_TOKENS));
@@ -360,6 +371,8 @@ static void set_affected(const struct evidence_of *e, const struct served *s, st
 	if (!s->prefill && !s->decode)
 		because(f, REASON_VERSION_UNKNOWN);
 	f->p.a = p == TRI_YES || d == TRI_YES ? TRI_YES : p == TRI_NO && d == TRI_NO ? TRI_NO : TRI_UNKNOWN;
+	if (f->p.a == TRI_NO && mismatch_open(s, f)) /* a mismatch that may be there would be stronger than versions */
+		f->p.a = TRI_UNKNOWN;
 	bool served =
 	    e->delivered == TRI_YES || e->completion_tokens > 0 || (s->decode && s->decode->output_tokens > 0);
 	if ((f->reasons >> REASON_HANDOFF_MISMATCH & 1) && served && e->delivered != TRI_NO) {

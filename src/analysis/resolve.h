@@ -147,10 +147,15 @@ struct source_info {
 	int64_t seen_from, seen_to; /* of its leg, load and boot events, corrected */
 	uint32_t worker_at;         /* index of its own worker, NO_INDEX: none */
 	/* clock */
-	uint64_t naive, zoned, wild;
+	uint64_t naive, zoned, yearless, wild;
+	struct { /* whole years that its stamps without a year are off */
+		int64_t days;
+		uint32_t n;
+	} years[4];
+	int64_t year_ns;             /* what was taken for them; part of what is subtracted from naive stamps */
 	struct clock_votes *votes;   /* CLOCK_VOTES of them, or NULL: no anchor seen */
 	int64_t offset_ns, bound_ns; /* of the zone that most of its stamps are in */
-	bool fitted, given;
+	bool fitted, given, again;   /* again: its records were counted */
 	struct text basis;
 	struct clock_runs *zone_runs;     /* while it is fitted */
 	struct skew_runs *skew_runs;      /* the same */
@@ -531,6 +536,8 @@ int clock_conflict(struct resolve *r, struct source_info *s, struct ref_node ref
 		   struct err *err) MUST_CHECK;
 int clock_step(struct resolve *r, struct source_info *s, const struct clock_piece *before,
 	       const struct clock_piece *after, const char *what, struct err *err) MUST_CHECK;
+/* true: its stamps without a year moved by whole years, and its zone can be looked for. */
+bool clock_year(struct source_info *s);
 int clock_cross(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_skew(struct resolve *r, struct err *err) MUST_CHECK; /* clock_skew.c */
 /* The source's id columns of a leg or gateway event: id, room, id of the answer; 0 where there is none. */

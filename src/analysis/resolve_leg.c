@@ -235,6 +235,9 @@ static void leg_input(struct leg *l, const struct seen *s)
 		return;
 	bool final = s->what == SEEN_FINISHED;
 	bool better = s->input_flag > l->input_flag || (s->input_flag == l->input_flag && final && !l->input_final);
+	/* of two lower bounds the higher one says more */
+	if (s->input_flag == FLAG_AT_LEAST && l->input_flag == FLAG_AT_LEAST)
+		better = s->input > l->input;
 	/* a prefill leg that says one token was rejected, whatever another of its lines says */
 	if (s->input_flag == l->input_flag && final && l->input_final && l->role == ROLE_PREFILL && s->input < l->input)
 		better = true;
@@ -252,7 +255,8 @@ static void leg_fold(struct resolve *r, struct leg *l, const struct seen *s)
 	if (!l->role)
 		l->role = (uint8_t)s->role;
 	leg_clock(l, s);
-	if (s->what == SEEN_REJECTED)
+	/* a rejection that names a lower bound is no length; that it was refused is its outcome */
+	if (s->what == SEEN_REJECTED && s->input_flag != FLAG_AT_LEAST)
 		l->rejected = later(l->rejected, s->input);
 	else if (s->what != SEEN_TRUNCATED)
 		leg_input(l, s);
@@ -292,7 +296,8 @@ static int stray_add(struct resolve *r, const struct seen *s, struct err *err)
 	struct stray *t = shelf_add(&r->strays);
 	if (!t)
 		return err_nomem(err);
-	*t = (struct stray){s->worker, s->what, s->at, s->input, s->limit, s->message, s->ref, false};
+	int64_t input = s->input_flag == FLAG_AT_LEAST ? UNKNOWN : s->input; /* a lower bound finds no leg */
+	*t = (struct stray){s->worker, s->what, s->at, input, s->limit, s->message, s->ref, false};
 	return 0;
 }
 

@@ -417,7 +417,7 @@ int64_t clock_off(const struct source_info *s, uint64_t off, bool naive)
 	int64_t skew = s->skews ? piece_off(s->skews, off) : 0;
 	if (!naive)
 		return skew;
-	return skew + (s->zones ? piece_off(s->zones, off) : s->offset_ns);
+	return skew + s->year_ns + (s->zones ? piece_off(s->zones, off) : s->offset_ns);
 }
 
 int64_t row_moment(const struct source_info *s, const struct event_batch *b, uint32_t row, int64_t t, bool computed)

@@ -2,7 +2,7 @@
 /* resolve_fixture.h - small cases for the tests of resolving: sources and events written as short texts
  *
  * put(source, EVENT_LEG, 12.5, "what=finished rid=r1 input_tokens=1") is one event 12.5 seconds after T0; a time of NAN
- * is no time; a leading "naive" makes the stamp a naive one; "worker=" names the worker; '~' stands for a blank.
+ * is no time; a leading "naive" or "yearless" makes the stamp one of that kind; "worker=" names the worker; '~' stands for a blank.
  */
 #pragma once
 
@@ -106,6 +106,10 @@ static UNUSED void build_event(const struct pending *p, struct event *e, char *t
 	for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
 		if (!strcmp(word, "naive")) {
 			e->ts.quality = STAMP_NAIVE;
+			continue;
+		}
+		if (!strcmp(word, "yearless")) {
+			e->ts.quality = STAMP_YEARLESS;
 			continue;
 		}
 		char *value = strchr(word, '=');

@@ -278,6 +278,29 @@ static void test_zoned(void **state)
 	assert_string_equal(rows("SELECT offset_ns, bound_ns, basis FROM clock"), "0|0|stamps carry their zone;");
 }
 
+/* The file's time gave the wrong year: requests that another source has seen know better. */
+static void test_year(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("v.log", "v", NULL), other = source("w.log", "w", NULL);
+	for (int i = 0; i < 9; i++) {
+		char line[128];
+		answered(g, i, 5, "");
+		snprintf(line, sizeof(line), "yearless what=finished rid=r%d role=unified", i);
+		put(s, EVENT_LEG, i * 100 + 2 + 8 * H - 365 * 86400.0, line);
+		snprintf(line, sizeof(line), "yearless what=finished rid=x%d role=unified finished_ns=%d.5", i, i);
+		put(other, EVENT_LEG, i + 731 * 86400.0, line);
+	}
+	resolve();
+	assert_string_equal(rows("SELECT path, offset_ns / 1000000000, basis LIKE '%the year from%' FROM clock JOIN "
+				 "source USING(source) "
+				 "ORDER BY path"),
+			    "gw.log|0|0;v.log|-31507200|1;w.log|63158400|1;");
+	assert_string_equal(rows("SELECT min(finished_ns) / 1000000000 - 1788000000 FROM leg JOIN worker w "
+				 "USING(worker) WHERE w.name = 'v'"),
+			    "2;");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -293,6 +316,7 @@ int main(void)
 	    CASE(test_zoned),
 	    CASE(test_stray_zone),
 	    CASE(test_skew),
+	    CASE(test_year),
 	    CASE(test_no_skew),
 	    CASE(test_clock_that_was_set),
 	    CASE(test_drift),

@@ -606,6 +606,88 @@ static void test_joined_loosely(void **state)
 	same("SELECT aliases FROM findings() WHERE request = 'g1'", "[\"1001\",\"d1\",\"g1\",\"p1\"];");
 }
 
+static uint32_t dice(uint32_t *s, uint32_t n)
+{
+	*s = *s * 1664525u + 1013904223u;
+	return (*s >> 8) % n;
+}
+
+/* Whatever length is only known to be at least so much: T is never no where the whole truth would not be. */
+static void test_lower_bounds_clear_nobody(void **state)
+{
+	(void)state;
+	uint32_t s = 1, no = 0, unknown = 0;
+	for (int round = 0; round < 200000; round++) {
+		static const int64_t lengths[] = {1, 2, 15, 16, 17, 500, 993, 994, 995, 1000, 1001, 4000};
+		struct served_boot boots[] = {{.boot = 1, .role = AS_PREFILL, .pool_tokens = 1000, .input_limit = 994},
+					      {.boot = 2, .role = AS_DECODE, .pool_tokens = 5000, .input_limit = 4994}};
+		struct served_leg legs[2] = {{.leg = 1, .attempt = 1, .boot = 1, .role = AS_PREFILL},
+					     {.leg = 2, .attempt = 1, .boot = 2, .role = AS_DECODE}};
+		struct evidence_of e = {.legs = legs, .n_legs = 2, .boots = boots, .n_boots = 2, .attempts = 1};
+		struct finding f[2];
+		size_t from = dice(&s, 8) ? 0 : 1;
+		e.delivered = (enum tri)dice(&s, 3);
+		for (int i = 0; i < 2; i++) {
+			legs[i].input_tokens = lengths[dice(&s, ARRAY_SIZE(lengths))];
+			legs[i].rejected_tokens = legs[i].limit_tokens = UNSAID;
+			legs[i].output_tokens = dice(&s, 3) ? 20 : 0;
+			legs[i].flag = LENGTH_EXACT;
+			legs[i].outcome = (enum outcome)dice(&s, 6);
+			if (legs[i].outcome == OUTCOME_TRUNCATED)
+				legs[i].outcome = OUTCOME_FINISHED;
+		}
+		e.legs += from;
+		e.n_legs -= from + (from ? 0 : !dice(&s, 8));
+		int64_t prompt = dice(&s, 4) ? legs[1].input_tokens : UNSAID;
+		uint32_t weak = 1 + dice(&s, 7);
+		for (int i = 0; i < 2; i++) {
+			f[i] = (struct finding){.prompt_tokens = prompt,
+						.flag = prompt == UNSAID ? LENGTH_NONE : LENGTH_EXACT,
+						.started_ns = TIME_UNKNOWN};
+			predicates_of(&e, &f[i]);
+			if (i)
+				break;
+			for (int k = 0; k < 2; k++)
+				if (weak >> k & 1) {
+					legs[k].flag = LENGTH_AT_LEAST;
+					legs[k].input_tokens =
+					    dice(&s, 2) ? 1 : 1 + dice(&s, (uint32_t)legs[k].input_tokens);
+				}
+			if (weak >> 2 & 1 && prompt != UNSAID)
+				prompt = 1 + dice(&s, (uint32_t)prompt);
+			if (weak >> 2 & 1 && prompt != UNSAID) {
+				f[1] = (struct finding){
+				    .prompt_tokens = prompt, .flag = LENGTH_AT_LEAST, .started_ns = TIME_UNKNOWN};
+				predicates_of(&e, &f[1]);
+				break;
+			}
+		}
+		if (f[1].p.t == TRI_NO && f[0].p.t != TRI_NO)
+			fail_msg("round %d: T=%d with all lengths, no with lower bounds", round, f[0].p.t);
+		if (f[1].p.a == TRI_NO && f[0].p.a != TRI_NO)
+			fail_msg("round %d: A=%d with all lengths, no with lower bounds", round, f[0].p.a);
+		no += f[1].p.t == TRI_NO;
+		unknown += f[1].p.t == TRI_UNKNOWN;
+	}
+	assert_true(no > 1000 && unknown > 1000);
+}
+
+/* A rejection that says "at least" is no length: what a later attempt served is not known to be below its limit. */
+static void test_rejected_at_least(void **state)
+{
+	(void)state;
+	boots("0.5.21");
+	put(pre, EVENT_LEG, 10,
+	    "what=rejected rid=p1 room=1 role=prefill input_tokens=995 input_flag=at_least limit_tokens=994");
+	put(dec, EVENT_LEG, 12,
+	    "what=finished rid=d1 room=1 role=decode output_tokens=20 started_ns=10 finished_ns=12");
+	put(gw, EVENT_GATEWAY, 12,
+	    "what=access gateway_id=q room=1 status=200 completion_tokens=20 started_ns=10 finished_ns=12");
+	analyse(0, 0);
+	assert_string_equal(rows("SELECT count(*) FROM response WHERE prompt_tokens_flag = 'exact'"), "0;");
+	same("SELECT t FROM findings()", "yes;");
+}
+
 static void test_empty(void **state)
 {
 	(void)state;
@@ -621,11 +703,26 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-	    T(test_no_page_log),    T(test_lengths),        T(test_person_says),   T(test_builds),
-	    T(test_unified),        T(test_stale),          T(test_late_write),    T(test_sharing_and_order),
-	    T(test_hole),           T(test_order_of_files), T(test_monotone),      T(test_empty),
-	    T(test_both_legs),      T(test_unseen_attempt), T(test_reading_shown), T(test_stopped),
-	    T(test_joined_loosely), T(test_unknown_role),
+	    T(test_no_page_log),
+	    T(test_lengths),
+	    T(test_person_says),
+	    T(test_builds),
+	    T(test_unified),
+	    T(test_stale),
+	    T(test_late_write),
+	    T(test_sharing_and_order),
+	    T(test_hole),
+	    T(test_order_of_files),
+	    T(test_monotone),
+	    T(test_empty),
+	    T(test_rejected_at_least),
+	    cmocka_unit_test(test_lower_bounds_clear_nobody),
+	    T(test_both_legs),
+	    T(test_unseen_attempt),
+	    T(test_reading_shown),
+	    T(test_stopped),
+	    T(test_joined_loosely),
+	    T(test_unknown_role),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
