@@ -189,7 +189,8 @@ static int fill(struct case_file *from, struct case_file **to, const char *old, 
 	rows_as_of(run.rows, o.now_ns);
 	if (strcmp(case_path(from), old)) {
 		run.damage = true;
-		rows_note(run.rows, "the first page of the case was broken");
+		rows_note(run.rows,
+			  "the first page of the case is not that of a case of today: a new one was put in its place");
 	}
 	rc = salvage(from, *to, &run, &o, err);
 	free(run.list);

@@ -130,15 +130,16 @@ static int check_header(struct case_file *c, struct err *err)
 	}
 	if (id != CASE_APPLICATION_ID)
 		return not_a_case(c->path, "it is the SQLite database of another program", err);
-	if (version > CASE_VERSION) {
-		err_set(err, ERR_DAMAGED, "the case has format version %lld, this program reads up to %d",
-			(long long)version, CASE_VERSION);
+	if (version < 1 || (version <= CASE_VERSION && tables != 3))
+		return not_a_case(c->path, "its tables are missing", err);
+	if (version != CASE_VERSION) {
+		err_set(err, ERR_DAMAGED, "the case has format version %lld, this program reads %d", (long long)version,
+			CASE_VERSION);
 		err_where(err, "%s", c->path);
-		err_hint(err, "use a newer pagetrail");
+		err_hint(err, version > CASE_VERSION ? "use a newer pagetrail"
+						     : "'pagetrail salvage' makes a case of today out of it");
 		return ERR_DAMAGED;
 	}
-	if (version < 1 || tables != 3)
-		return not_a_case(c->path, "its tables are missing", err);
 	int reserved = -1;
 	if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved) || reserved != PAGE_SUM_BYTES)
 		return not_a_case(c->path, "its pages have no check sums", err);
@@ -242,12 +243,12 @@ static int make_schema(struct case_file *c, struct err *err)
 	if (!r)
 		r = sql_exec(c, schema_sql, err);
 	if (!r)
-		r = sql_exec(c, "PRAGMA application_id=0x50547261; PRAGMA user_version=1", err);
+		r = sql_exec(c, "PRAGMA application_id=0x50547261; PRAGMA user_version=2", err);
 	if (!r)
 		r = case_commit(c, err);
 	return r;
 }
-_Static_assert(CASE_APPLICATION_ID == 0x50547261 && CASE_VERSION == 1 && CASE_PAGE_BYTES == 8192,
+_Static_assert(CASE_APPLICATION_ID == 0x50547261 && CASE_VERSION == 2 && CASE_PAGE_BYTES == 8192,
 	       "make_schema() spells these out");
 
 /* Who makes a case may be killed at any moment before its first journal row. What is left of it holds nothing, and is
