@@ -54,7 +54,7 @@ static void read_more(struct text t, struct access_line *a)
 
 static bool read_line(struct text t, struct access_line *a, bool bid_only)
 {
-	struct text type, time, elb, client, target, part[3], status, target_status, received, sent, request, method;
+	struct text type, time, elb, client, target, part[3], status, target_status, received, sent, request;
 	int64_t n;
 
 	*a = ACCESS_LINE_INIT;
@@ -75,7 +75,7 @@ static bool read_line(struct text t, struct access_line *a, bool bid_only)
 	a->gone = a->status == CLIENT_CLOSED;
 	a->upstream = not_dash(target);
 	if (cut_quoted(&t, &request)) {
-		a->path = path_of_request(request, &method);
+		a->path = path_of_request(request, &a->method);
 		read_more(t, a);
 	}
 	return true;

@@ -8,7 +8,7 @@
  * The time is that of the start, the duration is in milliseconds, the bytes are those of bodies; a field that is not there is
  * "-" (envoyproxy.io, access log usage; Istio EnvoyTextLogFormat; envoyproxy/ai-gateway c217da8a5). Envoy does not
  * escape: a header with a quote in it can look like other fields, so a line with more quotes than it should have is
- * refused. Flags DC and DR: the caller went away. Code 0: no answer was begun.
+ * refused, and so is one of aigw that has its model twice. Flags DC and DR: the caller went away. Code 0: no answer was begun.
  */
 #include "gateway_line.h"
 
@@ -73,7 +73,7 @@ static bool cut_plain(struct text *rest, struct text *ret)
 
 struct line {
 	struct access_line a;
-	bool ambiguous; /* more quotes than fields */
+	bool ambiguous; /* more quotes than fields, a field twice */
 };
 
 /* Istio's three fields between flags and bytes. */
@@ -104,7 +104,7 @@ static bool read_tail(struct text t, struct line *l)
 /* t: behind the time. */
 static bool read_default(struct text t, struct line *l)
 {
-	struct text request, code, flags, details = {0}, rest, method;
+	struct text request, code, flags, details = {0}, rest;
 	unsigned quotes = quotes_in(t);
 	bool istio;
 
@@ -120,7 +120,7 @@ static bool read_default(struct text t, struct line *l)
 			return false;
 	}
 	l->ambiguous = quotes != (istio ? QUOTES_ISTIO : QUOTES_DEFAULT);
-	l->a.path = path_of_request(request, &method);
+	l->a.path = path_of_request(request, &l->a.method);
 	l->a.message = not_dash(flags);
 	l->a.gone = flags_gone(flags) || text_starts(details, "downstream_remote_disconnect") ||
 		    text_starts(details, "http1.downstream_remote") || text_starts(details, "http2.remote_reset");
@@ -154,6 +154,7 @@ static bool read_aigw(struct text t, struct line *l)
 	if (!cut_word(&t, &path) || !cut_word(&t, &model) || !text_starts(model, "model=") || !cut_word(&t, &code) ||
 	    !status_of(code, &l->a.status))
 		return false;
+	l->ambiguous = text_find(t, " model=", 0) != SIZE_MAX;
 	set_times(&l->a, -1);
 	l->a.path = path_of(path);
 	l->a.model = not_dash(text_from(model, 6));
@@ -175,7 +176,7 @@ static int record(struct parse *p, struct text record)
 	if (!read_line(record, &l))
 		return parse_refuse(p, record.len && record.ptr[0] == '[' ? "not_default" : "not_access");
 	if (l.ambiguous)
-		return parse_refuse(p, "quotes");
+		return parse_refuse(p, "ambiguous");
 	return access_emit(p, &l.a);
 }
 

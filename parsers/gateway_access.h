@@ -4,7 +4,9 @@
  * Rules that hold for each of them:
  *   - a path is kept without its query, an address without user and password: both hold keys. What looks like a key is
  *     no tenant, and ends a message.
- *   - health checks and metrics are context. Only whole paths count: /healthcare/v1/chat/completions is a request.
+ *   - health checks and metrics are context, and so is what can bring nobody content of a model: OPTIONS and HEAD, and GET of
+ *     lists, documentation and static files. Only whole paths count: /healthcare/v1/chat/completions is a request. What is not
+ *     known to be aside is a request.
  *   - who counts headers into the bytes that were sent (nginx $bytes_sent, Kong, HAProxy, ALB) has sent content for
  *     certain only when there are more than headers can have, or when the answer ran to its end.
  */
@@ -165,6 +167,42 @@ static inline bool is_health(struct text path)
 	path = text_from(path, 1);
 	text_split(&path, '/', &name);
 	return one_of(name, first, ARRAY_SIZE(first)) && (path.len == 0 || one_of(path, second, ARRAY_SIZE(second)));
+}
+
+/* Files of pages, and what is the same for everybody. */
+static inline bool is_static(struct text path)
+{
+	static const char *const paths[] = {"/",
+					    "/v1/models",
+					    "/models",
+					    "/favicon.ico",
+					    "/robots.txt",
+					    "/docs",
+					    "/redoc",
+					    "/version",
+					    "/v1/model/info",
+					    "/openapi.json",
+					    "/get_model_info",
+					    "/model_info",
+					    "/server_info",
+					    "/get_server_info"};
+	static const char *const ends[] = {".js",    ".css",  ".png", ".ico",  ".svg",
+					   ".woff2", ".woff", ".map", ".html", ".jpg"};
+
+	if (one_of(path, paths, ARRAY_SIZE(paths)))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (text_ends(path, ends[i]))
+			return true;
+	return false;
+}
+
+/* A request that brings nobody what a model wrote. method: may be empty. */
+static inline bool is_aside(struct text method, struct text path)
+{
+	if (text_is(method, "OPTIONS") || text_is(method, "HEAD") || is_health(path))
+		return true;
+	return text_is(method, "GET") && is_static(path);
 }
 
 /* W3C traceparent and X-Amzn-Trace-Id hold the trace's id; anything else is one. */

@@ -393,9 +393,13 @@ static int emit_access(struct parse *p, const struct found *f, const struct acce
 	return parse_emit(p);
 }
 
-static bool health(struct parse *p, const struct found *f)
+static bool aside(struct parse *p, const struct found *f)
 {
-	return is_health(route_of(p, f)) || text_starts(text_at(p, f, ID), "HEALTH_CHECK");
+	struct text method = text_at(p, f, METHOD), line = method;
+
+	if (!method.len)
+		path_of_request(text_at(p, f, REQUEST_LINE), &line);
+	return is_aside(line, route_of(p, f)) || text_starts(text_at(p, f, ID), "HEALTH_CHECK");
 }
 
 /* Does it tell of a request's outcome? */
@@ -473,7 +477,7 @@ static int take(struct parse *p, const struct found *f)
 	}
 	if (!timed)
 		return parse_refuse(p, "no_time");
-	if (health(p, f))
+	if (aside(p, f))
 		return RECORD_CONTEXT;
 	read_status(f, &a);
 	read_counts(f, &a);

@@ -53,6 +53,7 @@ enum role {
 	MESSAGE,
 	ROUTE,
 	REQUEST_LINE,
+	METHOD,
 	BATCH,
 	WHAT,
 	OBJECT,
@@ -206,6 +207,8 @@ static const struct alias aliases[] = {
 	{"error_message", MESSAGE, 0, 0}, {"err", MESSAGE, 4, 0}, {"path", ROUTE, 0, 0}, {"uri", ROUTE, 0, 0},
 	{"request_uri", ROUTE, 0, 0}, {"request_path", ROUTE, 0, 0}, {"request.path", ROUTE, 0, 0}, {"url", ROUTE, 2, 0},
 	{"request.url", ROUTE, 3, 0}, {"route", ROUTE, 3, 0},
+	{"method", METHOD, 0, 0}, {"request_method", METHOD, 0, 0}, {"request.method", METHOD, 0, 0}, {"requestmethod", METHOD, 1, 0},
+	{"http.request.method", METHOD, 1, 0}, {"http.method", METHOD, 1, 0},
 	/* counts; a path with "usage" in it is looked up from there on, wherever the response object is kept */
 	{"usage.prompt_tokens", INPUT, 2, AI}, {"usage.input_tokens", INPUT_FRESH, 0, AI},
 	{"usage.cache_read_input_tokens", CACHE_READ, 0, 0}, {"usage.cache_creation_input_tokens", CACHE_MADE, 0, 0},

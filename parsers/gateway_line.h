@@ -14,7 +14,7 @@ struct access_line {
 	int64_t input, output;       /* tokens; -1: unknown */
 	bool gone;                   /* the caller went away */
 	bool headers;                /* bytes_out counts headers, too */
-	struct text id, response, trace, tenant, model, message, path;
+	struct text id, response, trace, tenant, model, message, method, path;
 	struct text upstream, upstream_status; /* with one element an attempt, as nginx lists them */
 };
 
@@ -91,7 +91,7 @@ static inline int access_emit(struct parse *p, const struct access_line *a)
 	struct event *e;
 	int r;
 
-	if (is_health(a->path))
+	if (is_aside(a->method, a->path))
 		return RECORD_CONTEXT;
 	r = access_attempts(p, a, &attempts);
 	if (r < 0)

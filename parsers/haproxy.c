@@ -97,7 +97,7 @@ static void set_times(struct line *l, struct text total)
 /* What stands behind the timers of an HTTP line. */
 static bool read_http(struct text t, struct line *l)
 {
-	struct text status, bytes, cookie[2], state, counts, queues, method, request;
+	struct text status, bytes, cookie[2], state, counts, queues, request;
 	struct access_line *a = &l->a;
 
 	if (!cut_word(&t, &status) || !cut_word(&t, &bytes) || !cut_word(&t, &cookie[0]) || !cut_word(&t, &cookie[1]) ||
@@ -113,7 +113,7 @@ static bool read_http(struct text t, struct line *l)
 		a->message = state;
 	take_captures(a, &t);
 	if (t.len && t.ptr[0] == '"' && cut_quoted(&t, &request))
-		a->path = path_of_request(request, &method);
+		a->path = path_of_request(request, &a->method);
 	return true;
 }
 
@@ -159,7 +159,7 @@ static int record(struct parse *p, struct text record)
 
 	if (!read_line(record, &l))
 		return parse_refuse(p, "not_httplog");
-	if (!l.http || is_health(l.a.path))
+	if (!l.http || is_aside(l.a.method, l.a.path))
 		return RECORD_CONTEXT;
 	r = l.a.id.len && l.start.quality != STAMP_ZONED ? emit_start(p, &l) : 0;
 	return r < 0 ? r : access_emit(p, &l.a);

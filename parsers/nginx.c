@@ -54,7 +54,8 @@ struct line {
 	struct access_line a;
 	int64_t request_ns; /* -1: unknown */
 	struct text request_id, client_id;
-	bool own; /* a field that only nginx has */
+	bool own;             /* a field that only nginx has */
+	uint32_t seen, twice; /* bit per enum field */
 };
 
 /* "14.902": nginx prints milliseconds behind the point, always three digits. */
@@ -74,6 +75,8 @@ static void take_field(struct line *l, enum field f, struct text v)
 {
 	int64_t n;
 
+	l->twice |= l->seen & UINT32_C(1) << f;
+	l->seen |= UINT32_C(1) << f;
 	v = not_dash(v);
 	switch (f) {
 	case F_REQUEST_TIME:
@@ -94,6 +97,25 @@ static void take_field(struct line *l, enum field f, struct text v)
 	default: return;
 	}
 	l->own = true;
+}
+
+/* A header without quotes round it can hold blanks, and what looks like the next field: of two neither counts. */
+static void drop_twice(struct line *l)
+{
+	struct text *const texts[] = {[F_UPSTREAM_ADDR] = &l->a.upstream,
+				      [F_UPSTREAM_STATUS] = &l->a.upstream_status,
+				      [F_REQUEST_ID] = &l->request_id,
+				      [F_CLIENT_ID] = &l->client_id,
+				      [F_TRACE] = &l->a.trace,
+				      [F_TENANT] = &l->a.tenant};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (l->twice >> i & 1 && texts[i])
+			*texts[i] = (struct text){0};
+	if (l->twice >> F_REQUEST_TIME & 1)
+		l->request_ns = -1;
+	if (l->twice >> F_LENGTH & 1)
+		l->a.bytes_in = -1;
 }
 
 static enum field field_named(struct text name)
@@ -208,7 +230,7 @@ static bool read_line(struct text t, struct line *l, struct text *ret_more)
 	    !cut_quoted(&t, &referer) || !cut_quoted(&t, &agent) || text_ends(t, "ms"))
 		return false;
 	l->a.tenant = not_dash(user);
-	l->a.path = path_of_request(request, &user);
+	l->a.path = path_of_request(request, &l->a.method);
 	*ret_more = t;
 	return true;
 }
@@ -222,6 +244,7 @@ static int record(struct parse *p, struct text record)
 	if (!read_line(record, &l, &more))
 		return parse_refuse(p, text_find(record, " - ", 0) < 300 ? "not_combined" : "not_access");
 	take_more(&l, more);
+	drop_twice(&l);
 	a = &l.a;
 	a->gone = a->status == 499;
 	a->id = l.client_id.len ? l.client_id : l.request_id;
