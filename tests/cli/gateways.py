@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# gateways.py - what each gateway's access log says of delivery, from its line to the answer and its basis
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect
+
+NGINX = '203.0.113.9 - {who} [14/Sep/2026:03:12:59 +0000] "POST /v1/completions HTTP/1.1" {code} {sent} "-" "-" rt=1.000 x_request_id="{id}"'
+ENVOY = '[2026-09-14T03:12:44.310Z] "POST /v1/completions HTTP/1.1" {code} {flags} 100 {sent} 900 20 "-" "-" "{id}" "llm" "10.0.0.5:8000"'
+HAPROXY = ('203.0.113.9:33317 [14/Sep/2026:03:12:44.655] llm a/b 2/0/1/20/{ta} {code} {sent} - - {state} 9/9/4/1/0 0/0 {{{id}}} '
+           '"POST /v1/completions HTTP/1.1"')
+ALB = ('https 2026-09-14T03:12:59.212000Z app/llm/50dc 203.0.113.9:2817 10.0.0.5:8000 0.001 1.000 0.000 {code} - 100 {sent} '
+       '"POST https://llm:443/v1/completions HTTP/2.0" "-" - - arn:aws:x "Root={id}" "-" "-" 0 2026-09-14T03:12:58.000000Z "forward"')
+
+
+def uuid(n):
+    return f"cc21d9b0-cf5c-432b-8c7e-{n:012x}"
+
+
+def kong(n, code, sent, gone=None):
+    return json.dumps({"request": {"id": uuid(n), "uri": "/v1/completions", "method": "POST"}, "response": {"status": code, "size": sent},
+                       "latencies": {"request": 12}, "started_at": 1789355564400, **({"client_gone": gone} if gone else {})})
+
+
+CASES = [  # file, line, name, delivered, in the basis
+    ("nginx", NGINX.format(who="-", code=200, sent=90, id=uuid(1)), uuid(1), "yes", "bytes sent"),
+    ("nginx", NGINX.format(who="t", code=499, sent=0, id=uuid(2)), uuid(2), "no", "status 499"),
+    ("nginx", NGINX.format(who="t", code=499, sent=7, id=uuid(3)), uuid(3), "yes", "in the middle"),
+    ("nginx", NGINX.format(who="t", code=502, sent=160, id=uuid(4)), uuid(4), "no", "error status 502"),
+    ("envoy", ENVOY.format(code=0, flags="DC", sent=0, id=uuid(11)), uuid(11), "no", "before the first byte"),
+    ("envoy", ENVOY.format(code=200, flags="DC", sent=44, id=uuid(12)), uuid(12), "yes", "bytes sent"),
+    ("envoy", ENVOY.format(code=200, flags="UC", sent=44, id=uuid(13)), uuid(13), "yes", "bytes sent"),
+    ("envoy", ENVOY.format(code=503, flags="UF,URX", sent=91, id=uuid(14)), uuid(14), "no", "error status 503"),
+    ("haproxy", HAPROXY.format(code=200, sent=900, state="----", ta=14902, id=uuid(21)), uuid(21), "yes", "bytes sent"),
+    ("haproxy", HAPROXY.format(code=200, sent=900, state="CD--", ta=14902, id=uuid(22)), uuid(22), "unknown", "client left"),
+    ("haproxy", HAPROXY.format(code=200, sent=900000, state="CD--", ta=14902, id=uuid(23)), uuid(23), "yes", "bytes sent"),
+    ("haproxy", HAPROXY.format(code=-1, sent=0, state="CC--", ta=31, id=uuid(24)), uuid(24), "no", "before the first byte"),
+    ("haproxy", HAPROXY.format(code=200, sent="+212", state="----", ta="+33", id=uuid(25)), uuid(25), "unknown", "neither bytes nor tokens"),
+    ("alb", ALB.format(code=200, sent=900, id="1-68c63b8c-31"), "1-68c63b8c-31", "yes", "bytes sent"),
+    ("alb", ALB.format(code=460, sent=0, id="1-68c63b8c-32"), "1-68c63b8c-32", "no", "status 460"),
+    ("alb", ALB.format(code=460, sent=400, id="1-68c63b8c-33"), "1-68c63b8c-33", "unknown", "client left"),
+    ("kong", kong(41, 200, 900), uuid(41), "yes", "bytes sent"),
+    ("kong", kong(42, 200, 900, True), uuid(42), "unknown", "client left"),
+    ("kong", kong(43, 499, 0), uuid(43), "no", "status 499"),
+]
+FORMATS = {"nginx": "nginx", "envoy": "envoy", "haproxy": "haproxy", "alb": "alb", "kong": "gateway-json"}
+
+with Box() as box:
+    for name in FORMATS:
+        box.write(f"logs/{name}.log", "".join(line + "\n" for file, line, *_ in CASES if file == name))
+    rows = box.json("ingest", "case.ptc", "logs")["rows"]
+    for r in rows:
+        name = os.path.basename(r["path"]).split(".")[0]
+        expect(r["format"] == FORMATS[name] and r["unparsed"] == 0, f"{name} is read whole: {r}")
+    got = {r["name"]: r for r in box.json("sql", "case.ptc", "SELECT name, delivered, delivered_basis, started_ns, finished_ns "
+                                          "FROM response JOIN request USING(request)")["rows"]}
+    expect(len(got) == len(CASES), f"{len(CASES)} responses, got {sorted(got)}")
+    for file, line, name, delivered, basis in CASES:
+        r = got[name]
+        expect(r["delivered"] == delivered and basis in r["delivered_basis"],
+               f"{file}, {line}: {delivered}, because of {basis}; got {r['delivered']}: {r['delivered_basis']}")
+    times = {uuid(1): 1.0, uuid(12): 0.9, uuid(21): 14.902, "1-68c63b8c-31": 1.212, uuid(41): 0.012}
+    for name, seconds in times.items():
+        r = got[name]
+        took = (r["finished_ns"] - r["started_ns"]) / 1e9
+        expect(abs(took - seconds) < 1e-6, f"{name} took {seconds} s, got {took}")
