@@ -416,7 +416,8 @@ static void set_column(struct parse *p, struct event *e, const struct map_field 
 		if (stamp_at(p, &f->time, v, &at) && at.quality == STAMP_ZONED)
 			event_int(e, f->to, at.ns);
 	} else if (!strcmp(c->unit, "bool") ? bool_got(p, &g, &n) : number_got(&g, f->scale, &n)) {
-		event_int(e, f->to, n);
+		if (strcmp(c->name, "status") != 0 || (n >= 100 && n <= 599))
+			event_int(e, f->to, n);
 	}
 }
 
