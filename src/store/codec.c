@@ -69,6 +69,18 @@ int codec_pack(struct codec *z, struct text raw, int level, struct buf *out, str
 	return 0;
 }
 
+int codec_pack_shorter(struct codec *z, struct text raw, int level, size_t worth, struct buf *out, bool *ret_packed,
+		       struct err *err)
+{
+	size_t before = out->len;
+	int r = raw.len >= worth ? codec_pack(z, raw, level, out, err) : 0;
+	*ret_packed = !r && out->len > before && out->len - before < raw.len;
+	if (r || *ret_packed)
+		return r;
+	out->len = before;
+	return buf_add_text(out, raw, err);
+}
+
 static int set_up(struct codec *z, size_t raw_len, int level, struct err *err)
 {
 	if (!z->pack && !(z->pack = ZSTD_createCCtx()))

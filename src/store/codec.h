@@ -14,7 +14,10 @@ void codec_free(struct codec *z); /* accepts NULL */
 DEFINE_CLEANUP(struct codec *, codec_free)
 /* Appends raw, compressed, to out. */
 int codec_pack(struct codec *z, struct text raw, int level, struct buf *out, struct err *err) MUST_CHECK;
-/* The same for bytes of several kinds: begins anew with its statistics at each of the n ascending places. */
+/* Appends raw as it is, or compressed when that is shorter: then *ret_packed. Less than `worth` bytes stay as they are. */
+int codec_pack_shorter(struct codec *z, struct text raw, int level, size_t worth, struct buf *out, bool *ret_packed,
+		       struct err *err) MUST_CHECK;
+/* The same as codec_pack() for bytes of several kinds: begins anew with its statistics at each of the n ascending places. */
 int codec_pack_parts(struct codec *z, struct text raw, const size_t *place, size_t n, int level, struct buf *out,
 		     struct err *err) MUST_CHECK;
 /* Decompresses into exactly raw_len bytes at dest. ERR_DAMAGED when that is not what comes out. */

@@ -47,16 +47,10 @@ struct encoder {
 static int end_section(struct encoder *x, unsigned id, unsigned coding, struct err *err)
 {
 	size_t before = x->body.len;
-	int r = 0;
-	if (x->raw.len >= SECTION_WORTH_PACKING) {
-		r = codec_pack(x->z, buf_text(&x->raw), SECTION_LEVEL, &x->body, err);
-		if (!r && x->body.len - before < x->raw.len)
-			coding |= SECTION_ZSTD;
-		else
-			x->body.len = before;
-	}
-	if (!r && !(coding & SECTION_ZSTD))
-		r = buf_add_text(&x->body, buf_text(&x->raw), err);
+	bool packed;
+	int r =
+	    codec_pack_shorter(x->z, buf_text(&x->raw), SECTION_LEVEL, SECTION_WORTH_PACKING, &x->body, &packed, err);
+	coding |= packed ? SECTION_ZSTD : 0;
 	if (!r)
 		r = buf_add_char(&x->directory, (char)id, err);
 	if (!r)

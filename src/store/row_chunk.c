@@ -116,14 +116,9 @@ static int put_section(struct packer *x, unsigned id, struct err *err)
 	size_t before = x->body.len;
 	bool packed = false;
 	int r = hash_section(x->hash, id, buf_text(&x->raw), err);
-	if (!r && x->compress && x->raw.len >= SECTION_WORTH_PACKING) {
-		r = codec_pack(x->z, buf_text(&x->raw), SECTION_LEVEL, &x->body, err);
-		packed = x->body.len - before < x->raw.len;
-		if (!packed)
-			x->body.len = before;
-	}
-	if (!r && !packed)
-		r = buf_add_text(&x->body, buf_text(&x->raw), err);
+	if (!r)
+		r = codec_pack_shorter(x->z, buf_text(&x->raw), SECTION_LEVEL,
+				       x->compress ? SECTION_WORTH_PACKING : SIZE_MAX, &x->body, &packed, err);
 	const char head[] = {(char)id, packed ? SECTION_ZSTD : SECTION_STORED};
 	if (!r)
 		r = buf_add(&x->directory, head, sizeof(head), err);

@@ -5,11 +5,12 @@
  * arguments; a plan that cannot give an argument that the statement has is refused, so that joins feed them from the
  * left. An argument of NULL counts as not given.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pagetrail/stamp.h"
-#include "store.h"
+#include "vtab.h"
 
 enum { ROWSET_COLUMNS_MAX = 63 };
 
@@ -33,11 +34,6 @@ struct module {
 	struct case_file *c;
 	struct rowset_spec spec;
 	void *ctx;
-};
-
-struct table {
-	sqlite3_vtab base;
-	struct module *m;
 };
 
 struct cursor {
@@ -91,35 +87,17 @@ void rowset_text(struct rowset *r, unsigned col, struct text v)
 
 static int rowset_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **zErr)
 {
-	struct module *m = aux;
-	struct table *t = sqlite3_malloc64(sizeof(*t));
-	sqlite3_str *decl = sqlite3_str_new(db);
+	const struct rowset_spec *spec = &((struct module *)aux)->spec;
+	sqlite3_str *decl = vtab_columns(db);
 	(void)argc, (void)argv;
-	sqlite3_str_appendall(decl, "CREATE TABLE x(");
-	for (unsigned i = 0; i < m->spec.n_columns; i++) {
-		const struct rowset_column *col = &m->spec.columns[i];
-		sqlite3_str_appendf(decl, "%s\"%w\" %s%s", i ? ", " : "", col->name,
-				    strcmp(col->type, "JSON") ? col->type : "TEXT", col->hidden ? " HIDDEN" : "");
+	for (unsigned i = 0; i < spec->n_columns; i++) {
+		const struct rowset_column *col = &spec->columns[i];
+		char type[40];
+		snprintf(type, sizeof(type), "%s%s", strcmp(col->type, "JSON") ? col->type : "TEXT",
+			 col->hidden ? " HIDDEN" : "");
+		vtab_column(decl, col->name, type);
 	}
-	sqlite3_str_appendall(decl, ")");
-	char *sql = sqlite3_str_finish(decl);
-	int rc = sql && t ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
-	sqlite3_free(sql);
-	if (rc != SQLITE_OK) {
-		*zErr = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-		sqlite3_free(t);
-		return rc;
-	}
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*t = (struct table){.m = m};
-	*ret = &t->base;
-	return SQLITE_OK;
-}
-
-static int rowset_disconnect(sqlite3_vtab *vtab)
-{
-	sqlite3_free(vtab);
-	return SQLITE_OK;
+	return vtab_connect(db, decl, aux, ret, zErr);
 }
 
 /* Number of hidden columns before `col`: the argument that this column is. */
@@ -134,7 +112,7 @@ static unsigned arg_index(const struct rowset_spec *spec, unsigned col)
 /* idxNum: bit per argument that is given; argv in the order of the arguments. */
 static int rowset_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	const struct rowset_spec *spec = &((struct table *)vtab)->m->spec;
+	const struct rowset_spec *spec = &((struct module *)vtab_module(vtab))->spec;
 	int at[31];
 	uint32_t given = 0, wanted = 0;
 	for (int i = 0; i < info->nConstraint; i++) {
@@ -165,7 +143,7 @@ static int rowset_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 static int rowset_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 {
-	struct module *m = ((struct table *)vtab)->m;
+	struct module *m = vtab_module(vtab);
 	struct cursor *cur = calloc(1, sizeof(*cur));
 	size_t size = sizeof(struct rowset) + m->spec.n_columns * sizeof(struct cell);
 	if (!cur || !(cur->row = calloc(1, size))) {
@@ -304,8 +282,8 @@ static int rowset_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 static const sqlite3_module rowset_module = {
     .xConnect = rowset_connect,
     .xBestIndex = rowset_best_index,
-    .xDisconnect = rowset_disconnect,
-    .xDestroy = rowset_disconnect,
+    .xDisconnect = vtab_disconnect,
+    .xDestroy = vtab_disconnect,
     .xOpen = rowset_open,
     .xClose = rowset_close,
     .xFilter = rowset_filter,

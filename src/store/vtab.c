@@ -24,11 +24,6 @@ struct module {
 	enum event_kind kind;
 };
 
-struct table {
-	sqlite3_vtab base;
-	struct module *m;
-};
-
 struct cursor {
 	sqlite3_vtab_cursor base;
 	struct module *m;
@@ -44,35 +39,18 @@ struct cursor {
 
 static int events_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **zErr)
 {
-	struct module *m = aux;
-	const struct event_kind_info *info = &event_kinds[m->kind];
-	struct table *t = sqlite3_malloc64(sizeof(*t));
-	sqlite3_str *decl = sqlite3_str_new(db);
+	static const struct {
+		const char *name, *type;
+	} common[] = {{"source", "INTEGER"}, {"byte_off", "INTEGER"},   {"byte_len", "INTEGER"}, {"ref", "TEXT"},
+		      {"ts_ns", "INTEGER"},  {"ts_quality", "INTEGER"}, {"worker", "TEXT"}};
+	const struct event_kind_info *info = &event_kinds[((struct module *)aux)->kind];
+	sqlite3_str *decl = vtab_columns(db);
 	(void)argc, (void)argv;
-	sqlite3_str_appendall(decl, "CREATE TABLE x(source INTEGER, byte_off INTEGER, byte_len INTEGER, ref TEXT, "
-				    "ts_ns INTEGER, ts_quality INTEGER, worker TEXT");
+	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
+		vtab_column(decl, common[i].name, common[i].type);
 	for (unsigned i = 0; i < info->n_columns; i++)
-		sqlite3_str_appendf(decl, ", \"%w\" %s", info->columns[i].name,
-				    info->columns[i].type == COLUMN_INT ? "INTEGER" : "TEXT");
-	sqlite3_str_appendall(decl, ")");
-	char *sql = sqlite3_str_finish(decl);
-	int rc = sql && t ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
-	sqlite3_free(sql);
-	if (rc != SQLITE_OK) {
-		*zErr = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-		sqlite3_free(t);
-		return rc;
-	}
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*t = (struct table){.m = m};
-	*ret = &t->base;
-	return SQLITE_OK;
-}
-
-static int events_disconnect(sqlite3_vtab *vtab)
-{
-	sqlite3_free(vtab);
-	return SQLITE_OK;
+		vtab_column(decl, info->columns[i].name, info->columns[i].type == COLUMN_INT ? "INTEGER" : "TEXT");
+	return vtab_connect(db, decl, aux, ret, zErr);
 }
 
 static uint32_t columns_used(const struct event_kind_info *info, uint64_t used)
@@ -107,7 +85,7 @@ static int constraint_plans(const struct event_kind_info *kind, int column, int 
 
 static int events_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-	const struct event_kind_info *kind = &event_kinds[((struct table *)vtab)->m->kind];
+	const struct event_kind_info *kind = &event_kinds[((struct module *)vtab_module(vtab))->kind];
 	int at[PLANS] = {0}, plan = 0;
 	for (int i = 0; i < info->nConstraint; i++) {
 		int bit = info->aConstraint[i].usable
@@ -144,7 +122,7 @@ static int events_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 	struct cursor *cur = calloc(1, sizeof(*cur));
 	if (!cur)
 		return SQLITE_NOMEM;
-	cur->m = ((struct table *)vtab)->m;
+	cur->m = vtab_module(vtab);
 	cur->name = BUF_INIT(MIB);
 	cur->cell = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
 	*ret = &cur->base;
@@ -349,8 +327,8 @@ static int events_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 static const sqlite3_module events_module = {
     .xConnect = events_connect,
     .xBestIndex = events_best_index,
-    .xDisconnect = events_disconnect,
-    .xDestroy = events_disconnect,
+    .xDisconnect = vtab_disconnect,
+    .xDestroy = vtab_disconnect,
     .xOpen = events_open,
     .xClose = events_close,
     .xFilter = events_filter,

@@ -9,6 +9,23 @@ int vtab_register_events(struct case_file *c, struct err *err) MUST_CHECK;
 int vtab_register_records(struct case_file *c, struct err *err) MUST_CHECK;
 int vtab_register_rows(struct case_file *c, struct err *err) MUST_CHECK;
 
+/* A table on a connection, and what its registration owns. */
+struct vtab {
+	sqlite3_vtab base;
+	void *m;
+};
+
+static inline void *vtab_module(sqlite3_vtab *vtab)
+{
+	return ((struct vtab *)vtab)->m;
+}
+
+/* xConnect: the columns, in order, then vtab_connect(), which ends decl. Tables read the case and nothing else: innocuous. */
+sqlite3_str *vtab_columns(sqlite3 *db);
+void vtab_column(sqlite3_str *decl, const char *name, const char *type);
+int vtab_connect(sqlite3 *db, sqlite3_str *decl, void *module, sqlite3_vtab **ret, char **zErr);
+int vtab_disconnect(sqlite3_vtab *vtab);
+
 /* A bound of ts_ns or byte_off out of a constraint: integers as they are, reals rounded so that nothing is lost, NULL
  * and text give false (the constraint is then left to SQLite). */
 static inline bool vtab_bound(sqlite3_value *v, bool lower, int64_t *ret)

@@ -22,11 +22,6 @@ struct module {
 	struct case_file *c;
 };
 
-struct table {
-	sqlite3_vtab base;
-	struct module *m;
-};
-
 struct cursor {
 	sqlite3_vtab_cursor base;
 	struct case_file *c;
@@ -49,27 +44,14 @@ struct cursor {
 
 static int records_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **zErr)
 {
-	struct table *t = sqlite3_malloc64(sizeof(*t));
+	sqlite3_str *decl = vtab_columns(db);
 	(void)argc, (void)argv;
-	int rc =
-	    t ? sqlite3_declare_vtab(db, "CREATE TABLE x(source INTEGER, byte_off INTEGER, byte_len INTEGER, ref TEXT, "
-					 "text TEXT)")
-	      : SQLITE_NOMEM;
-	if (rc != SQLITE_OK) {
-		*zErr = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-		sqlite3_free(t);
-		return rc;
-	}
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*t = (struct table){.m = aux};
-	*ret = &t->base;
-	return SQLITE_OK;
-}
-
-static int records_disconnect(sqlite3_vtab *vtab)
-{
-	sqlite3_free(vtab);
-	return SQLITE_OK;
+	vtab_column(decl, "source", "INTEGER");
+	vtab_column(decl, "byte_off", "INTEGER");
+	vtab_column(decl, "byte_len", "INTEGER");
+	vtab_column(decl, "ref", "TEXT");
+	vtab_column(decl, "text", "TEXT");
+	return vtab_connect(db, decl, aux, ret, zErr);
 }
 
 static int constraint_plan(int column, int op)
@@ -114,7 +96,7 @@ static int records_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 	struct cursor *cur = calloc(1, sizeof(*cur));
 	if (!cur)
 		return SQLITE_NOMEM;
-	cur->c = ((struct table *)vtab)->m->c;
+	cur->c = ((struct module *)vtab_module(vtab))->c;
 	cur->raw = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
 	cur->carry = BUF_INIT(RECORD_MAX_BYTES + 1);
 	*ret = &cur->base;
@@ -429,8 +411,8 @@ static int records_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 static const sqlite3_module records_module = {
     .xConnect = records_connect,
     .xBestIndex = records_best_index,
-    .xDisconnect = records_disconnect,
-    .xDestroy = records_disconnect,
+    .xDisconnect = vtab_disconnect,
+    .xDestroy = vtab_disconnect,
     .xOpen = records_open,
     .xClose = records_close,
     .xFilter = records_filter,

@@ -47,11 +47,6 @@ struct module {
 	unsigned next_kept;
 };
 
-struct table {
-	sqlite3_vtab base;
-	struct module *m;
-};
-
 struct cursor {
 	sqlite3_vtab_cursor base;
 	struct module *m;
@@ -334,33 +329,12 @@ static int enter_chunk(struct cursor *cur, struct err *err)
 
 static int rows_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **zErr)
 {
-	struct module *m = aux;
-	struct table *t = sqlite3_malloc64(sizeof(*t));
-	sqlite3_str *decl = sqlite3_str_new(db);
+	const struct row_table_info *info = ((struct module *)aux)->info;
+	sqlite3_str *decl = vtab_columns(db);
 	(void)argc, (void)argv;
-	sqlite3_str_appendall(decl, "CREATE TABLE x(");
-	for (unsigned i = 0; i < m->info->n_columns; i++)
-		sqlite3_str_appendf(decl, "%s\"%w\" %s", i ? ", " : "", m->info->columns[i].name,
-				    m->info->columns[i].type == ROW_INT ? "INTEGER" : "TEXT");
-	sqlite3_str_appendall(decl, ")");
-	char *sql = sqlite3_str_finish(decl);
-	int rc = sql && t ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
-	sqlite3_free(sql);
-	if (rc != SQLITE_OK) {
-		*zErr = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-		sqlite3_free(t);
-		return rc;
-	}
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	*t = (struct table){.m = m};
-	*ret = &t->base;
-	return SQLITE_OK;
-}
-
-static int rows_disconnect(sqlite3_vtab *vtab)
-{
-	sqlite3_free(vtab);
-	return SQLITE_OK;
+	for (unsigned i = 0; i < info->n_columns; i++)
+		vtab_column(decl, info->columns[i].name, info->columns[i].type == ROW_INT ? "INTEGER" : "TEXT");
+	return vtab_connect(db, decl, aux, ret, zErr);
 }
 
 static int constraint_plan(const struct row_table_info *info, sqlite3_index_info *index, int i)
@@ -395,7 +369,7 @@ static int rows_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		int64_t rows;
 		double cost;
 	} costs[] = {[PLAN_ALL] = {1000000, 1e6}, [PLAN_ROW] = {1, 2}, [PLAN_REQUEST] = {4, 4}, [PLAN_TEXT] = {2, 200}};
-	const struct row_table_info *table = ((struct table *)vtab)->m->info;
+	const struct row_table_info *table = ((struct module *)vtab_module(vtab))->info;
 	int plan = PLAN_ALL, at = 0;
 	for (int i = 0; i < info->nConstraint; i++) {
 		int p = constraint_plan(table, info, i);
@@ -420,7 +394,7 @@ static int rows_open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 	struct cursor *cur = calloc(1, sizeof(*cur));
 	if (!cur)
 		return SQLITE_NOMEM;
-	cur->m = ((struct table *)vtab)->m;
+	cur->m = vtab_module(vtab);
 	cur->text = cur->cell = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
 	*ret = &cur->base;
 	return SQLITE_OK;
@@ -553,8 +527,8 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 static const sqlite3_module rows_module = {
     .xConnect = rows_connect,
     .xBestIndex = rows_best_index,
-    .xDisconnect = rows_disconnect,
-    .xDestroy = rows_disconnect,
+    .xDisconnect = vtab_disconnect,
+    .xDestroy = vtab_disconnect,
     .xOpen = rows_open_cursor,
     .xClose = rows_close,
     .xFilter = rows_filter,
