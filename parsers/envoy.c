@@ -12,8 +12,6 @@
  */
 #include "gateway_line.h"
 
-enum { QUOTES_DEFAULT = 12, QUOTES_ISTIO = 14 };
-
 static bool read_start(struct text *rest, struct stamp *ret)
 {
 	struct text time;
@@ -51,15 +49,6 @@ static bool is_flags(struct text t)
 	return t.len > 0;
 }
 
-static unsigned quotes_in(struct text t)
-{
-	unsigned n = 0;
-
-	for (const char *p = t.ptr, *end = t.ptr + t.len; (p = memchr(p, '"', (size_t)(end - p))); p++)
-		n++;
-	return n;
-}
-
 /* "…" that ends at the very next quote: nothing is escaped here. */
 static bool cut_plain(struct text *rest, struct text *ret)
 {
@@ -84,47 +73,52 @@ static bool cut_istio(struct text *rest, struct text *ret_details)
 	return cut_word(rest, ret_details) && cut_word(rest, &termination) && cut_plain(rest, &failure);
 }
 
-static bool read_tail(struct text t, struct line *l)
+static const char *read_tail(struct text t, struct line *l)
 {
 	struct text received, sent, duration, service, forwarded, agent, id, authority, upstream;
 	int64_t ms;
 
-	if (!cut_word(&t, &received) || !cut_word(&t, &sent) || !cut_word(&t, &duration) || !cut_word(&t, &service) ||
-	    !cut_plain(&t, &forwarded) || !cut_plain(&t, &agent) || !cut_plain(&t, &id) || !cut_plain(&t, &authority) ||
+	if (!cut_word(&t, &received) || !cut_word(&t, &sent) || !digits_of(received, &l->a.bytes_in) ||
+	    !digits_of(sent, &l->a.bytes_out))
+		return "bad_bytes";
+	if (!cut_word(&t, &duration) || !cut_word(&t, &service))
+		return "bad_duration";
+	if (!cut_plain(&t, &forwarded) || !cut_plain(&t, &agent) || !cut_plain(&t, &id) || !cut_plain(&t, &authority) ||
 	    !cut_plain(&t, &upstream))
-		return false;
-	if (!digits_of(received, &l->a.bytes_in) || !digits_of(sent, &l->a.bytes_out))
-		return false;
+		return "bad_headers";
 	set_times(&l->a, digits_of(duration, &ms) ? ms : -1);
 	l->a.id = not_dash(id);
 	l->a.upstream = not_dash(upstream);
-	return true;
+	l->ambiguous = text_find_char(t, '"', 0) != SIZE_MAX;
+	return NULL;
 }
 
 /* t: behind the time. */
-static bool read_default(struct text t, struct line *l)
+static const char *read_default(struct text t, struct line *l)
 {
 	struct text request, code, flags, details = {0}, rest;
-	unsigned quotes = quotes_in(t);
 	bool istio;
 
-	if (!cut_plain(&t, &request) || !cut_word(&t, &code) || !status_of(code, &l->a.status) ||
-	    !cut_word(&t, &flags) || !is_flags(flags))
-		return false;
+	if (!cut_plain(&t, &request))
+		return "bad_request";
+	if (!cut_word(&t, &code) || !status_of(code, &l->a.status))
+		return "bad_status";
+	if (!cut_word(&t, &flags) || !is_flags(flags))
+		return "bad_flags";
 	rest = t;
-	istio = cut_istio(&rest, &details);
-	if (!istio || !read_tail(rest, l)) {
-		istio = false;
+	istio = cut_istio(&rest, &details) && !read_tail(rest, l);
+	if (!istio) {
+		const char *why = read_tail(t, l);
+
 		details = (struct text){0};
-		if (!read_tail(t, l))
-			return false;
+		if (why)
+			return why;
 	}
-	l->ambiguous = quotes != (istio ? QUOTES_ISTIO : QUOTES_DEFAULT);
 	l->a.path = path_of_request(request, &l->a.method);
 	l->a.message = not_dash(flags);
 	l->a.gone = flags_gone(flags) || text_starts(details, "downstream_remote_disconnect") ||
 		    text_starts(details, "http1.downstream_remote") || text_starts(details, "http2.remote_reset");
-	return true;
+	return NULL;
 }
 
 static bool read_counts(struct text t, struct line *l)
@@ -147,25 +141,29 @@ static bool read_counts(struct text t, struct line *l)
 }
 
 /* The path is the caller's, and so is the model's name: what stands behind model= and a code is Envoy's. */
-static bool read_aigw(struct text t, struct line *l)
+static const char *read_aigw(struct text t, struct line *l)
 {
 	struct text path, model, code;
 
-	if (!cut_word(&t, &path) || !cut_word(&t, &model) || !text_starts(model, "model=") || !cut_word(&t, &code) ||
-	    !status_of(code, &l->a.status))
-		return false;
+	if (!cut_word(&t, &path) || !cut_word(&t, &model) || !text_starts(model, "model="))
+		return "not_access";
+	if (!cut_word(&t, &code) || !status_of(code, &l->a.status))
+		return "bad_status";
 	l->ambiguous = text_find(t, " model=", 0) != SIZE_MAX;
 	set_times(&l->a, -1);
 	l->a.path = path_of(path);
 	l->a.model = not_dash(text_from(model, 6));
-	return read_counts(t, l);
+	return read_counts(t, l) ? NULL : "no_counts";
 }
 
-static bool read_line(struct text t, struct line *l)
+/* NULL, or what is wrong. */
+static const char *read_line(struct text t, struct line *l)
 {
 	*l = (struct line){.a = ACCESS_LINE_INIT};
-	if (t.len < 32 || t.ptr[0] != '[' || !read_start(&t, &l->a.ts) || !t.len)
-		return false;
+	if (t.len < 32 || t.ptr[0] != '[')
+		return "not_access";
+	if (!read_start(&t, &l->a.ts) || !t.len)
+		return "bad_time";
 	return t.ptr[0] == '"' ? read_default(t, l) : read_aigw(t, l);
 }
 
@@ -173,8 +171,10 @@ static int record(struct parse *p, struct text record)
 {
 	struct line l;
 
-	if (!read_line(record, &l))
-		return parse_refuse(p, record.len && record.ptr[0] == '[' ? "not_default" : "not_access");
+	const char *why = read_line(record, &l);
+
+	if (why)
+		return parse_refuse(p, why);
 	if (l.ambiguous)
 		return parse_refuse(p, "ambiguous");
 	return access_emit(p, &l.a);
@@ -185,13 +185,13 @@ static enum bid bid(struct parse *p, struct text record)
 	struct line l;
 
 	(void)p;
-	return read_line(record, &l) ? BID_STRONG : BID_NO;
+	return read_line(record, &l) ? BID_NO : BID_STRONG;
 }
 
 const struct parser parser_envoy = {
     .name = "envoy",
     .summary = "Envoy access log, default text format; Istio's; `aigw run` of Envoy AI Gateway",
-    .checked = "Envoy 1.3x access log documents; Istio 1.2x text format; Envoy AI Gateway c217da8a5 (2026-08)",
+    .checked = "documents of Envoy 1.5 to 1.40; Istio's text format (2020 to 2026); Envoy AI Gateway c217da8a5",
     .emits = 1u << EVENT_GATEWAY,
     .bid = bid,
     .record = record,

@@ -95,18 +95,19 @@ static void set_times(struct line *l, struct text total)
 }
 
 /* What stands behind the timers of an HTTP line. */
-static bool read_http(struct text t, struct line *l)
+static const char *read_http(struct text t, struct line *l)
 {
 	struct text status, bytes, cookie[2], state, counts, queues, request;
 	struct access_line *a = &l->a;
 
-	if (!cut_word(&t, &status) || !cut_word(&t, &bytes) || !cut_word(&t, &cookie[0]) || !cut_word(&t, &cookie[1]) ||
-	    !cut_word(&t, &state) || !is_state(state) || !cut_word(&t, &counts) || !cut_word(&t, &queues))
-		return false;
-	if (!text_is(status, "-1") && !status_of(status, &a->status))
-		return false;
-	if (!digits_of(bytes, &a->bytes_out) && !(bytes.len && bytes.ptr[0] == '+'))
-		return false;
+	if (!cut_word(&t, &status) || (!text_is(status, "-1") && !status_of(status, &a->status)))
+		return "bad_status";
+	if (!cut_word(&t, &bytes) || (!digits_of(bytes, &a->bytes_out) && !(bytes.len && bytes.ptr[0] == '+')))
+		return "bad_bytes";
+	if (!cut_word(&t, &cookie[0]) || !cut_word(&t, &cookie[1]) || !cut_word(&t, &state) || !is_state(state))
+		return "bad_state";
+	if (!cut_word(&t, &counts) || !cut_word(&t, &queues))
+		return "torn";
 	a->headers = true;
 	a->gone = state.ptr[0] == 'C' || state.ptr[0] == 'c';
 	if (!text_is(text_sub(state, 0, 2), "--"))
@@ -114,27 +115,32 @@ static bool read_http(struct text t, struct line *l)
 	take_captures(a, &t);
 	if (t.len && t.ptr[0] == '"' && cut_quoted(&t, &request))
 		a->path = path_of_request(request, &a->method);
-	return true;
+	return NULL;
 }
 
-static bool read_line(struct text t, struct line *l)
+/* NULL, or what is wrong. */
+static const char *read_line(struct text t, struct line *l)
 {
 	struct text client, date, frontend, server, timers, total;
 	unsigned n;
 	size_t used;
 
 	*l = (struct line){.a = ACCESS_LINE_INIT};
-	if (!cut_word(&t, &client) || text_rfind_char(client, ':') == SIZE_MAX || !cut_brackets(&t, &date) ||
-	    !stamp_parse_clf(date, &l->start, &used) || used != date.len || !cut_word(&t, &frontend) ||
-	    !cut_word(&t, &server))
-		return false;
+	if (!cut_word(&t, &client) || text_rfind_char(client, ':') == SIZE_MAX || !t.len || t.ptr[0] != '[')
+		return "not_httplog";
+	if (!cut_brackets(&t, &date) || !stamp_parse_clf(date, &l->start, &used) || used != date.len)
+		return "bad_time";
+	if (!cut_word(&t, &frontend) || !cut_word(&t, &server))
+		return "torn";
 	l->a.ts = l->start;
 	if (text_ends(frontend, ":")) /* frontend/1: SSL handshake failure */
-		return text_find_char(frontend, '/', 0) != SIZE_MAX;
-	if (text_find_char(server, '/', 0) == SIZE_MAX || !cut_word(&t, &timers) || !is_timers(timers, &n, &total))
-		return false;
-	if (n != 5)
-		return n == 3; /* option tcplog */
+		return text_find_char(frontend, '/', 0) != SIZE_MAX ? NULL : "bad_server";
+	if (text_find_char(server, '/', 0) == SIZE_MAX)
+		return "bad_server";
+	if (!cut_word(&t, &timers) || !is_timers(timers, &n, &total) || (n != 5 && n != 3))
+		return "bad_timers";
+	if (n == 3) /* option tcplog */
+		return NULL;
 	l->http = true;
 	set_times(l, total);
 	if (!text_ends(server, "/<NOSRV>") && !text_ends(server, "/-"))
@@ -155,10 +161,11 @@ static int emit_start(struct parse *p, const struct line *l)
 static int record(struct parse *p, struct text record)
 {
 	struct line l;
+	const char *why = read_line(record, &l);
 	int r;
 
-	if (!read_line(record, &l))
-		return parse_refuse(p, "not_httplog");
+	if (why)
+		return parse_refuse(p, why);
 	if (!l.http || is_aside(l.a.method, l.a.path))
 		return RECORD_CONTEXT;
 	r = l.a.id.len && l.start.quality != STAMP_ZONED ? emit_start(p, &l) : 0;
@@ -170,7 +177,7 @@ static enum bid bid(struct parse *p, struct text record)
 	struct line l;
 
 	(void)p;
-	if (!read_line(record, &l))
+	if (read_line(record, &l))
 		return BID_NO;
 	return l.http ? BID_STRONG : BID_WEAK;
 }

@@ -214,25 +214,33 @@ static void take_more(struct line *l, struct text rest)
 	}
 }
 
-/* The fields that all of them have. Traefik's line ends in "…ms" and means other things. */
-static bool read_line(struct text t, struct line *l, struct text *ret_more)
+/* The fields that all of them have; NULL, or what is wrong. Traefik's line ends in "…ms" and means other things. */
+static const char *read_line(struct text t, struct line *l, struct text *ret_more)
 {
 	struct text addr, user, time, request, status, bytes, referer, agent;
 	size_t used;
 
 	*l = (struct line){.a = ACCESS_LINE_INIT, .request_ns = -1};
 	if (!cut_word(&t, &addr) || t.len < 24 || t.ptr[0] != '-' || t.ptr[1] != ' ')
-		return false;
+		return "not_access";
 	t = text_from(t, 2);
 	if (!cut_word(&t, &user) || !cut_brackets(&t, &time) || !stamp_parse_clf(time, &l->a.ts, &used) ||
-	    used != time.len || !cut_quoted(&t, &request) || !cut_word(&t, &status) ||
-	    !status_of(status, &l->a.status) || !cut_word(&t, &bytes) || !digits_of(bytes, &l->a.bytes_out) ||
-	    !cut_quoted(&t, &referer) || !cut_quoted(&t, &agent) || text_ends(t, "ms"))
-		return false;
+	    used != time.len)
+		return "bad_time";
+	if (!cut_quoted(&t, &request))
+		return "bad_request";
+	if (!cut_word(&t, &status) || !status_of(status, &l->a.status))
+		return "bad_status";
+	if (!cut_word(&t, &bytes) || !digits_of(bytes, &l->a.bytes_out))
+		return "bad_bytes";
+	if (!cut_quoted(&t, &referer) || !cut_quoted(&t, &agent))
+		return "bad_headers";
+	if (text_ends(t, "ms"))
+		return "other_format";
 	l->a.tenant = not_dash(user);
 	l->a.path = path_of_request(request, &l->a.method);
 	*ret_more = t;
-	return true;
+	return NULL;
 }
 
 static int record(struct parse *p, struct text record)
@@ -241,8 +249,10 @@ static int record(struct parse *p, struct text record)
 	struct text more;
 	struct line l;
 
-	if (!read_line(record, &l, &more))
-		return parse_refuse(p, text_find(record, " - ", 0) < 300 ? "not_combined" : "not_access");
+	const char *why = read_line(record, &l, &more);
+
+	if (why)
+		return parse_refuse(p, why);
 	take_more(&l, more);
 	drop_twice(&l);
 	a = &l.a;
@@ -263,7 +273,7 @@ static enum bid bid(struct parse *p, struct text record)
 	struct line l;
 
 	(void)p;
-	if (!read_line(record, &l, &more))
+	if (read_line(record, &l, &more))
 		return BID_NO;
 	take_more(&l, more);
 	return l.own ? BID_STRONG : BID_WEAK;
