@@ -525,8 +525,9 @@ static int engine_enveloped(struct parse *p, struct engine *s)
 	int r;
 
 	s->enveloped = true;
-	/* a wrapper's time has a zone, the engine's has none */
-	if (p->fallback.quality == STAMP_ZONED && s->line.ts.quality != STAMP_ZONED)
+	/* a wrapper's time says when the line was read: it is good for what has none, or no date */
+	if (p->fallback.quality == STAMP_ZONED &&
+	    (s->line.ts.ns == TIME_UNKNOWN || (s->line.style == STYLE_TIME_ONLY && !s->line.exported)))
 		s->line.ts = p->fallback;
 	else if (s->line.style == STYLE_TIME_ONLY && !s->line.exported)
 		engine_date(p, s);

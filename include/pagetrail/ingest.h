@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "pagetrail/case.h"
-#include "pagetrail/parser.h"
+#include "pagetrail/wrapper.h"
 
 struct account { /* one number per verdict; records and bytes */
 	uint64_t records, parsed, context, unparsed, duplicate;
@@ -39,7 +39,9 @@ struct ingest_progress {
 struct ingest_options {
 	const struct parser *const *parsers;
 	size_t n_parsers;
-	const char *format;          /* NULL: detect */
+	const struct wrapper *const *wrappers; /* may be none */
+	size_t n_wrappers;
+	const char *format;          /* a format, or a stack of them: cri+sglang-engine; NULL: detect */
 	const char *worker;          /* NULL: by the rules of "Which worker" */
 	const char *tz;              /* NULL: UTC assumed, and said so */
 	const char *sources_csv;     /* --sources FILE, or NULL */
@@ -79,16 +81,34 @@ struct detection {
 	const struct parser *runner_up;  /* may be NULL */
 	unsigned score, runner_up_score; /* per mille of the records looked at */
 	unsigned records;
+	const struct wrapper *wrap[WRAP_DEPTH_MAX]; /* outermost first; the above is of what is in them */
+	unsigned n_wraps;
 	const char *reason; /* why none: "no format recognises it", "tie", "binary", "empty" */
 };
 int detect(const struct parser *const *list, size_t n, struct text head, bool whole, struct detection *ret,
 	   struct err *err) MUST_CHECK;
+/* The same with wrappers. A source that can hold many origins is recognised without a parser: n_wraps, and no reason. */
+int detect_wrapped(const struct parser *const *list, size_t n, const struct wrapper *const *wraps, size_t n_wraps,
+		   struct text head, bool whole, struct detection *ret, struct err *err) MUST_CHECK;
+/* Is `name` a format, or a stack of them, that these make? Has it documents, not lines? */
+bool format_known(struct text name, const struct parser *const *parsers, size_t n_parsers,
+		  const struct wrapper *const *wraps, size_t n_wraps);
+bool format_is_document(struct text name, const struct parser *const *parsers, size_t n_parsers,
+			const struct wrapper *const *wraps, size_t n_wraps);
 /* `formats explain FILE`: one line per step to write(). */
-int detect_explain(const struct parser *const *list, size_t n, const char *path,
-		   int (*write)(void *ctx, struct text line), void *ctx, struct err *err) MUST_CHECK;
+int detect_explain(const struct parser *const *list, size_t n, const struct wrapper *const *wraps, size_t n_wraps,
+		   const char *path, int (*write)(void *ctx, struct text line), void *ctx, struct err *err) MUST_CHECK;
 
 /* Runs one parser over bytes in memory, events and verdicts to `sink` (golden tests, fuzzing, formats test). */
 int ingest_text(const struct parser *parser, const struct parser *const *list, size_t n, struct text bytes,
 		int (*on_event)(void *ctx, const struct event *e, struct err *err),
 		int (*on_record)(void *ctx, uint64_t off, struct text record, enum verdict v, const char *reason),
 		void *ctx, struct account *ret, struct err *err) MUST_CHECK;
+/* The same with wrappers: `name` is a format or a stack of them; origins and parsers are detected as far as it leaves them
+ * open. ERR_USAGE: there is no such stack. */
+int ingest_text_wrapped(struct text name, const struct parser *const *list, size_t n,
+			const struct wrapper *const *wraps, size_t n_wraps, struct text bytes,
+			int (*on_event)(void *ctx, const struct event *e, struct err *err),
+			int (*on_record)(void *ctx, uint64_t off, struct text record, enum verdict v,
+					 const char *reason),
+			void *ctx, struct account *ret, struct err *err) MUST_CHECK;

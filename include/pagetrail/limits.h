@@ -46,6 +46,18 @@
 /* Members of one archive, and nesting of containers (tar in zst in tar): bombs stop here. */
 #define ARCHIVE_MEMBERS_MAX     100000
 #define ARCHIVE_DEPTH_MAX       3
+/* Wrappers in wrappers: CRI lines in the JSON of a collector in that of another. More is a mistake, or hostile. */
+#define WRAP_DEPTH_MAX          4
+/* Origins (pod, container, stdout or stderr) of one wrapped source that are followed at the same time, each with its
+ * parser's state. The one that was silent longest goes when another comes; its unfinished record is then torn. */
+#define ORIGINS_MAX             1024
+/* Pieces of inner records that wait for their end, of all origins of a source together. */
+#define JOIN_MAX_BYTES          (32 * MIB)
+/* Outer records that the pieces of one inner record may lie apart in runs; a runtime's pieces lie next to each other but for
+ * what the other stream wrote in between. */
+#define JOIN_RUNS_MAX           4096
+/* A reference to an inner record spans its first to its last piece, up to this; beyond, its last ones. */
+#define JOIN_SPAN_MAX_BYTES     (64 * MIB)
 /* JSON nesting accepted from logs. */
 #define JSON_DEPTH_MAX          64
 /* PCRE2: a pattern that backtracks more than this is a miss, not a hang. */

@@ -348,6 +348,23 @@ int clock_decide(struct resolve *r, struct source_info *s, struct err *err)
 	return 0;
 }
 
+/* What a wrapper's clock beside the records' own said when they were read. */
+static int clock_wrapped(struct resolve *r, struct source_info *s, struct err *err)
+{
+	struct text t = s->tz_basis;
+	int64_t h, m;
+	if (s->fitted || !s->naive || !text_starts(t, "wrapper ") || t.len != sizeof("wrapper +00:00") - 1)
+		return 0;
+	t = text_from(t, sizeof("wrapper ") - 1);
+	if (!text_int64(text_sub(t, 1, 2), &h) || !text_int64(text_sub(t, 4, 2), &m))
+		return 0;
+	s->offset_ns = (h * 60 + m) * 60 * NS_PER_S * (t.ptr[0] == '-' ? -1 : 1);
+	s->bound_ns = NS_PER_S;
+	s->fitted = true;
+	s->basis = arena_printf(&r->arena, "UTC%.*s: the wrapper's times beside the records' own", TEXT_ARG(t));
+	return s->basis.ptr ? 0 : err_nomem(err);
+}
+
 static bool clock_open(const struct source_info *s)
 {
 	return s->naive && !s->fitted;
@@ -417,6 +434,8 @@ int clock_fit_all(struct resolve *r, struct err *err)
 	for (uint32_t i = 0; i < r->n_sources && !res && moved; i++)
 		if (!r->sources[i].fitted)
 			res = clock_decide(r, &r->sources[i], err);
+	for (uint32_t i = 0; i < r->n_sources && !res; i++)
+		res = clock_wrapped(r, &r->sources[i], err);
 	struct clock_pass pass;
 	shelf_init(&pass.moments, &r->scratch, sizeof(struct moment));
 	r->clock_pass = &pass;

@@ -36,6 +36,15 @@ static int list_formats(const struct rows_options *o, struct err *err)
 		if (!rc)
 			rc = rows_end_row(r, err);
 	}
+	for (size_t i = 0; !rc && i < n_wrappers; i++) {
+		const struct wrapper *w = wrappers[i];
+		const struct text cells[] = {text_of(w->name), text_of(w->summary), text_of(w->checked),
+					     TEXT("wrapper"), TEXT("")};
+		for (size_t k = 0; !rc && k < ARRAY_SIZE(cells); k++)
+			rc = rows_text(r, cells[k], err);
+		if (!rc)
+			rc = rows_end_row(r, err);
+	}
 	if (rc) {
 		rows_drop(r);
 		return rc;
@@ -118,13 +127,15 @@ static int run(int argc, char **argv, struct err *err)
 		return EXIT_INPUT;
 	const struct ingest_options plan = {.parsers = site.list,
 					    .n_parsers = site.n,
+					    .wrappers = wrappers,
+					    .n_wrappers = n_wrappers,
 					    .plan = true,
 					    .on_source = on_planned,
 					    .ctx = &ok,
 					    .stop = &system_stop};
 	for (int i = 1; i < args.n; i++) {
 		rc = test ? ingest_path(NULL, &plan, args.at[i], err)
-			  : detect_explain(site.list, site.n, args.at[i], put_line, NULL, err);
+			  : detect_explain(site.list, site.n, wrappers, n_wrappers, args.at[i], put_line, NULL, err);
 		if (rc == 1)
 			ok = false;
 		else if (rc)

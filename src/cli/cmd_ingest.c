@@ -292,7 +292,7 @@ static int nothing_to_read(const struct args *args, struct err *err)
 static int run(int argc, char **argv, struct err *err)
 {
 	struct rows_options rows = ROWS_OPTIONS_INIT;
-	struct ingest_options o = {.stop = &system_stop};
+	struct ingest_options o = {.wrappers = wrappers, .n_wrappers = n_wrappers, .stop = &system_stop};
 	CLEANUP(site_close) struct site_formats site = {0};
 	const char *map = NULL, *id = NULL, *title = NULL, *progress = NULL;
 	int64_t jobs = system_cpus();
@@ -328,7 +328,7 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	o.parsers = site.list;
 	o.n_parsers = site.n;
-	if (o.format && !parser_find(o.parsers, o.n_parsers, text_of(o.format))) {
+	if (o.format && !format_known(text_of(o.format), o.parsers, o.n_parsers, wrappers, n_wrappers)) {
 		err_set(err, ERR_USAGE, "no format '%s'", o.format);
 		return err_hint(err, "see 'pagetrail formats list'");
 	}

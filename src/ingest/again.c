@@ -28,11 +28,12 @@ struct again {
 	struct formats formats;
 	const struct parser **list; /* the formats of the program, and the source's map behind them */
 	size_t n_list;
-	const struct parser *parser;
 	struct map *map; /* that the source was read with */
+	struct stack stack;
 	struct zone *zone;
 	struct stamp outer;
 	volatile sig_atomic_t *stop;
+	bool named;   /* somebody said whose log it is */
 	bool repeats; /* its records are another source's, too, and their events are there */
 };
 
@@ -176,7 +177,7 @@ static int parse_part(struct again *a, const struct part *p, struct err *err)
 	const struct records_sink sink = {.event = on_event, .reject = on_reject, .ctx = a};
 	struct records rec = {0};
 	uint64_t from = p->from, to = p->to;
-	if (a->parser && a->parser->shape == SHAPE_DOCUMENT && (p->cut_head || p->cut_tail))
+	if (stack_document(&a->stack) && (p->cut_head || p->cut_tail))
 		return refuse(a, from, to - from, err);
 	int rc = p->cut_head ? find_head(a, p->from, p->to, &from, err) : 0;
 	if (rc == 0)
@@ -184,7 +185,9 @@ static int parse_part(struct again *a, const struct part *p, struct err *err)
 	if (rc == 0 && p->cut_tail)
 		rc = find_tail(a, from, p->to, &to, err);
 	if (rc == 0 && from < to) {
-		rc = records_begin(&rec, &a->formats, a->parser, a->zone, a->outer, &sink, err);
+		const struct records_ask ask = {
+		    .stack = &a->stack, .zone = a->zone, .outer = a->outer, .named = a->named};
+		rc = records_begin(&rec, &a->formats, &ask, &sink, err);
 		rec.off = from;
 		if (rc == 0)
 			rc = feed(a, &rec, from, to, err);
@@ -246,11 +249,28 @@ static int list_formats(struct again *a, const struct ingest_options *o, struct 
 	return rc;
 }
 
+/* Origins of a wrapped source, as its first bytes show them; without these each is found by its own records. */
+static int look_again(struct again *a, const struct stack *asked, bool forced, uint64_t bytes, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	struct detection d;
+	struct stack found = {0}, peel = *asked;
+	struct err ignored = {0};
+	a->stack.forced = forced && asked->parser;
+	if (a->stack.forced || evidence_read(a->c, a->source, 0, MIN(bytes, DETECT_BYTES), &b, &ignored) < 0)
+		return 0;
+	peel.parser = NULL;
+	int rc = detect_with(&a->formats, buf_text(&b), bytes <= DETECT_BYTES, &peel, &d, &found, err);
+	a->stack.choice = found.choice;
+	a->stack.n_choices = found.n_choices;
+	return rc;
+}
+
 static int load_row(struct again *a, const struct ingest_options *o, uint64_t *ret_bytes, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, a->c,
-			     "SELECT bytes, format, tz, path, coalesce(reason, ''), format_basis FROM source "
+			     "SELECT bytes, format, tz, path, coalesce(reason, ''), worker_basis, format_basis FROM source "
 			     "WHERE source = ?1",
 			     err);
 	if (rc == 0)
@@ -262,14 +282,27 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 	struct text format = sql_get_text(s, 1), tz = sql_get_text(s, 2);
 	*ret_bytes = (uint64_t)sql_get_int(s, 0);
 	a->repeats = text_find(sql_get_text(s, 4), REPEATS, 0) != SIZE_MAX;
-	rc = list_formats(a, o, sql_get_text(s, 5), err);
+	rc = list_formats(a, o, sql_get_text(s, 6), err);
+	if (rc == 0)
+		rc = formats_open(&a->formats, a->list, a->n_list, err);
+	if (rc == 0)
+		rc = formats_wrap(&a->formats, o->wrappers, o->n_wrappers, err);
 	if (rc < 0)
 		return rc;
-	a->parser = format.len ? parser_find(a->list, a->n_list, format) : NULL;
-	if (format.len && !a->parser)
+	struct stack asked = {0};
+	if (format.len && !stack_find(format, a->list, a->n_list, o->wrappers, o->n_wrappers, &asked))
 		return err_set(err, ERR_INPUT, "source %lld has the unknown format '%.*s'", (long long)a->source,
 			       TEXT_ARG(format));
-	if (a->parser && a->parser->shape == SHAPE_DOCUMENT) {
+	a->named = text_is(sql_get_text(s, 5), "option") || text_is(sql_get_text(s, 5), "sources");
+	a->stack = asked;
+	if (asked.n && format.len) {
+		/* which origin is what was seen at its beginning */
+		bool forced = text_find(sql_get_text(s, 6), "asked for", 0) != SIZE_MAX;
+		int found = look_again(a, &asked, forced, *ret_bytes, err);
+		if (found < 0)
+			return found;
+	}
+	if (asked.n || stack_document(&asked)) {
 		char *path = strndup(sql_get_text(s, 3).ptr, sql_get_text(s, 3).len);
 		if (!path)
 			return err_nomem(err);
@@ -323,8 +356,6 @@ int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t so
 	a.outer = STAMP_INIT;
 	int rc = load_row(&a, o, &bytes, err);
 	if (rc == 0)
-		rc = formats_open(&a.formats, a.list, a.n_list, err);
-	if (rc == 0)
 		rc = sql_prepare(
 		    &a.reject, c,
 		    "INSERT INTO reject(source, byte_off, byte_len, records, reason) VALUES(?1, ?2, ?3, ?4, ?5)", err);
@@ -338,6 +369,7 @@ int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t so
 		event_batch_free(a.batches[k]);
 	sql_end(a.reject);
 	zone_close(a.zone);
+	stack_done(&a.stack);
 	formats_close(&a.formats);
 	map_free(a.map);
 	free(a.list);

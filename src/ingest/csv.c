@@ -27,10 +27,8 @@ static const char *const column_names[COLUMNS] = {"glob", "worker", "role", "tz"
 struct reader {
 	const char *path;
 	struct sources_file *f;
-	const struct parser *const *list;
-	size_t n_list, cap;
-	void (*warn)(void *ctx, struct text what);
-	void *ctx;
+	const struct ingest_options *o;
+	size_t cap;
 	int order[CELLS_MAX]; /* column of each cell; -1: not ours */
 	unsigned line;
 	struct err *err;
@@ -98,11 +96,11 @@ static int take_header(struct reader *r, const struct text *cells, unsigned n)
 			c++;
 		r->order[i] = c < COLUMNS ? c : -1;
 		glob = glob || c == COLUMN_GLOB;
-		if (c == COLUMNS && r->warn) {
+		if (c == COLUMNS && r->o->on_warning) {
 			char what[256];
 			snprintf(what, sizeof(what), "%s, line %u: column '%.*s' is not known", r->path, r->line,
 				 (int)MIN(cells[i].len, 80), cells[i].ptr ? cells[i].ptr : "");
-			r->warn(r->ctx, text_of(what));
+			r->o->on_warning(r->o->ctx, text_of(what));
 		}
 	}
 	for (unsigned i = n; i < CELLS_MAX; i++)
@@ -117,7 +115,8 @@ static int check_line(struct reader *r, const struct text *at, const unsigned *c
 	struct text role = at[COLUMN_ROLE], tz = at[COLUMN_TZ], format = at[COLUMN_FORMAT];
 	if (role.len && !text_is(role, "prefill") && !text_is(role, "decode") && !text_is(role, "unified"))
 		return wrong(r, cell[COLUMN_ROLE], "role '%.*s': expected prefill, decode or unified", role);
-	if (format.len && !parser_find(r->list, r->n_list, format))
+	const struct ingest_options *o = r->o;
+	if (format.len && !format_known(format, o->parsers, o->n_parsers, o->wrappers, o->n_wrappers))
 		return wrong(r, cell[COLUMN_FORMAT], "format '%.*s' is not known, see 'pagetrail formats list'",
 			     format);
 	if (tz.len) {
@@ -184,10 +183,9 @@ static int take_csv_line(struct reader *r, struct text line, bool first)
 	return rc < 0 ? rc : keep_line(r, at);
 }
 
-int sources_read(struct sources_file *f, const char *path, const struct parser *const *list, size_t n_list,
-		 void (*warn)(void *ctx, struct text what), void *ctx, struct err *err)
+int sources_read(struct sources_file *f, const char *path, const struct ingest_options *o, struct err *err)
 {
-	struct reader r = {.path = path, .f = f, .list = list, .n_list = n_list, .warn = warn, .ctx = ctx, .err = err};
+	struct reader r = {.path = path, .f = f, .o = o, .err = err};
 	struct buf b = BUF_INIT(FILE_MAX);
 	*f = (struct sources_file){0};
 	arena_init(&f->arena, 4 * FILE_MAX);

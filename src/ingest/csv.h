@@ -15,9 +15,8 @@ struct sources_file {
 	size_t n;
 };
 
-/* ERR_INPUT names line and column. warn() gets what does no harm; may be NULL. */
-int sources_read(struct sources_file *f, const char *path, const struct parser *const *list, size_t n_list,
-		 void (*warn)(void *ctx, struct text what), void *ctx, struct err *err) MUST_CHECK;
+/* ERR_INPUT names line and column. o: the formats, and who gets what does no harm. */
+int sources_read(struct sources_file *f, const char *path, const struct ingest_options *o, struct err *err) MUST_CHECK;
 void sources_done(struct sources_file *f); /* accepts a zeroed one */
 /* First line whose glob matches the path, or any of its ends ("prefill-0/?.log" matches "/x/prefill-0/a.log"); NULL:
  * none. */

@@ -254,7 +254,8 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 	int rc = sql_prepare(
 	    &s, k->c,
 	    "UPDATE source SET sha256=:sha256, content_sha256=:content, stored_bytes=:stored, worker=:worker,"
-	    " worker_alias=:worker_alias, worker_basis=:worker_basis, bytes=:bytes, records=:records, parsed=:parsed,"
+	    " worker_alias=:worker_alias, worker_basis=:worker_basis, tz_basis=:tz_basis,"
+	    " bytes=:bytes, records=:records, parsed=:parsed,"
 	    " context=:context, unparsed=:unparsed, duplicate=:duplicate, bytes_parsed=:bytes_parsed,"
 	    " bytes_context=:bytes_context, bytes_unparsed=:bytes_unparsed, bytes_duplicate=:bytes_duplicate,"
 	    " first_ns=:first, last_ns=:last, status=:status, reason=:reason WHERE source=:source",
@@ -269,6 +270,7 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 		     {":worker", r->worker},
 		     {":worker_alias", r->worker_alias},
 		     {":worker_basis", r->worker_basis},
+		     {":tz_basis", r->tz_basis.len ? r->tz_basis : TEXT("assumed")},
 		     {":status", text_of(status)},
 		     {":reason", r->reason}};
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(texts); i++)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "pagetrail/map.h"
+#include "detect_stack.h"
 #include "source.h"
 
 enum { PARTS_MAX = 8, FIRST_LOOK = 128, LONG_ENOUGH_MILLE = 900 };
@@ -273,20 +274,14 @@ static void choose(struct formats *f, struct tally *t, unsigned records, struct 
 		ret->parser = f->list[best];
 }
 
-int detect_with(struct formats *f, struct text head, bool whole, struct detection *ret, struct err *err)
+static int detect_bare(struct formats *f, struct text head, bool whole, bool inside, struct detection *ret,
+		       struct err *err)
 {
-	*ret = (struct detection){0};
-	formats_bind(f, err);
-	struct text body = text_from(head, bom_length(head));
-	if (!text_trim(line_strip_nul(body)).len) {
-		ret->reason = !head.len || !text_trim(head).len ? "empty" : "binary (NUL bytes only)";
-		return 0;
-	}
 	struct tally *t = calloc(f->n + 1, sizeof(*t));
 	if (!t)
 		return err_nomem(err);
 	bool documents = false;
-	int rc = bid_documents(f, body, t, &documents);
+	int rc = inside ? 0 : bid_documents(f, text_from(head, bom_length(head)), t, &documents);
 	if (rc == 0)
 		rc = bid_lines(f, head, whole, t, &ret->records);
 	if (rc == 0 && ret->records) {
@@ -304,10 +299,49 @@ int detect_with(struct formats *f, struct text head, bool whole, struct detectio
 	return rc;
 }
 
+int detect_lines(struct formats *f, struct text lines, bool whole, struct detection *ret, struct err *err)
+{
+	*ret = (struct detection){0};
+	return detect_bare(f, lines, whole, true, ret, err);
+}
+
+int detect_with(struct formats *f, struct text head, bool whole, const struct stack *asked, struct detection *ret,
+		struct stack *ret_stack, struct err *err)
+{
+	*ret = (struct detection){0};
+	*ret_stack = (struct stack){0};
+	formats_bind(f, err);
+	struct text body = text_from(head, bom_length(head));
+	bool forced = asked && asked->parser;
+	if (!forced && !text_trim(line_strip_nul(body)).len) {
+		ret->reason = !head.len || !text_trim(head).len ? "empty" : "binary (NUL bytes only)";
+		return 0;
+	}
+	int rc = asked ? 0 : detect_bare(f, head, whole, false, ret, err);
+	if (rc == 0 && f->n_wrappers && !(forced && asked->parser->shape == SHAPE_DOCUMENT))
+		rc = detect_stack(f, head, whole, asked, ret, ret_stack, err);
+	if (rc < 0)
+		return rc;
+	if (forced)
+		ret->parser = asked->parser;
+	ret_stack->forced = forced;
+	ret_stack->parser = ret->parser;
+	memcpy(ret->wrap, ret_stack->wrap, sizeof(ret->wrap));
+	ret->n_wraps = ret_stack->n;
+	return 0;
+}
+
 int detect(const struct parser *const *list, size_t n, struct text head, bool whole, struct detection *ret,
 	   struct err *err)
 {
+	return detect_wrapped(list, n, NULL, 0, head, whole, ret, err);
+}
+
+int detect_wrapped(const struct parser *const *list, size_t n, const struct wrapper *const *wraps, size_t n_wraps,
+		   struct text head, bool whole, struct detection *ret, struct err *err)
+{
 	struct formats f;
+	struct stack stack = {0};
 	int rc = formats_open(&f, list, n, err);
 	if (rc < 0)
 		return rc;
@@ -315,7 +349,11 @@ int detect(const struct parser *const *list, size_t n, struct text head, bool wh
 		head.len = DETECT_BYTES;
 		whole = false;
 	}
-	rc = detect_with(&f, head, whole, ret, err);
+	if (n_wraps)
+		rc = formats_wrap(&f, wraps, n_wraps, err);
+	if (rc == 0)
+		rc = detect_with(&f, head, whole, NULL, ret, &stack, err);
+	stack_done(&stack);
 	formats_close(&f);
 	return rc;
 }

@@ -4,8 +4,18 @@
 
 #include "formats.h"
 #include "pagetrail/ingest.h"
+#include "stack.h"
 
-int detect_with(struct formats *f, struct text head, bool whole, struct detection *ret, struct err *err) MUST_CHECK;
+/* asked: what somebody said it is, all of it or a part; NULL: nothing. head has BUF_PADDING readable bytes behind it when
+ * padded. *ret_stack is the caller's to stack_done(); it has neither wrapper nor parser where the source is not recognised. */
+int detect_with(struct formats *f, struct text head, bool whole, const struct stack *asked, struct detection *ret,
+		struct stack *ret_stack, struct err *err) MUST_CHECK;
+
+/* Only formats of lines that have these records: what stands inside of a wrapper. */
+int detect_lines(struct formats *f, struct text lines, bool whole, struct detection *ret, struct err *err) MUST_CHECK;
+
+/* The wrapper, if any, that most records of the head have. */
+const struct wrapper *detect_wrapper(struct formats *f, struct text head, bool whole, unsigned depth, int *ret_rc);
 
 /* The next line of *rest without its end, and what stands before a record begins: a byte order mark at the start of a
  * source, NUL bytes of a file that was cut while it was written. false at the end. */

@@ -12,6 +12,8 @@ enum { RECORDS_SHOWN = 10, WIDTH = 100 };
 
 struct explain {
 	struct formats f;
+	const struct wrapper *const *wrappers;
+	size_t n_wrappers;
 	int (*write)(void *ctx, struct text line);
 	void *ctx;
 	struct err *err;
@@ -127,15 +129,20 @@ static int on_pass_record(void *ctx, uint64_t off, struct text record, enum verd
 	return rc;
 }
 
-static int explain_parse(struct explain *x, const struct parser *parser, struct text head)
+static int explain_parse(struct explain *x, const struct parser *parser, const struct stack *stack, struct text head)
 {
 	struct pass pass = {x, parser};
+	char name[STACK_NAME_MAX];
 	struct account a = {0};
 	x->shown = 0;
 	x->events = 0;
-	int rc = say(x, "%s over the first %zu bytes, records it does not understand (at most %d):", parser->name,
-		     head.len, RECORDS_SHOWN);
-	if (rc == 0)
+	stack_name(stack, name);
+	int rc = say(x, "%s over the first %zu bytes, records it does not understand (at most %d):",
+		     stack->n ? name : parser->name, head.len, RECORDS_SHOWN);
+	if (rc == 0 && stack->n)
+		rc = ingest_text_wrapped(text_of(name), x->f.list, x->f.n, x->wrappers, x->n_wrappers, head,
+					 on_pass_event, on_pass_record, &pass, &a, x->err);
+	else if (rc == 0)
 		rc = ingest_text(parser, x->f.list, x->f.n, head, on_pass_event, on_pass_record, &pass, &a, x->err);
 	if (rc == 0)
 		rc = say(x, "  records %llu = parsed %llu + context %llu + unparsed %llu; events %llu",
@@ -148,6 +155,8 @@ static int explain_member(struct explain *x, struct source *src, const struct me
 {
 	size_t n = 0;
 	struct detection d;
+	struct stack stack = {0};
+	char name[STACK_NAME_MAX];
 	int rc = say(x, "%s", m->name);
 	if (rc == 0 && strcmp(m->container, "none") != 0)
 		rc = say(x, "container: %s", m->container);
@@ -158,30 +167,38 @@ static int explain_member(struct explain *x, struct source *src, const struct me
 	if (rc < 0)
 		return rc;
 	struct text head = {block, n};
-	rc = detect_with(&x->f, head, n < DETECT_BYTES, &d, x->err);
+	rc = detect_with(&x->f, head, n < DETECT_BYTES, NULL, &d, &stack, x->err);
 	if (rc == 0)
 		rc = say(x, "bids in the first %zu bytes:", n);
 	for (size_t i = 0; i < x->f.n && rc == 0; i++)
 		rc = count_bids(x, head, i);
 	if (rc < 0)
 		return rc;
-	*any = *any || d.parser;
+	bool known = d.parser || (stack.n && !d.reason);
+	*any = *any || known;
+	for (unsigned i = 0; i < stack.n && rc == 0; i++)
+		rc = say(x, "wrapper: %s (%s)", stack.wrap[i]->name, stack.wrap[i]->summary);
+	for (size_t i = 0; stack_many(&stack) && i < stack.n_choices && i < RECORDS_SHOWN && rc == 0; i++)
+		rc = say(x, "  origin %zu: %s", i + 1, stack.choice[i].parser ? stack.choice[i].parser->name : "not recognised");
 	if (d.runner_up)
 		rc = say(x, "runner-up: %s, score %u", d.runner_up->name, d.runner_up_score);
-	if (rc == 0 && d.parser)
-		rc = say(x, "format: %s, score %u of %u records", d.parser->name, d.score, d.records);
+	if (rc == 0 && known)
+		rc = say(x, "format: %s, score %u of %u records", stack_name(&stack, name), d.score, d.records);
 	else if (rc == 0)
 		rc =
 		    say(x, "not recognised: %s%s%s", d.reason, d.best ? "; best bid " : "", d.best ? d.best->name : "");
 	const struct parser *closest = d.parser ? d.parser : d.best;
-	return rc == 0 && closest ? explain_parse(x, closest, head) : rc;
+	if (rc == 0 && closest)
+		rc = explain_parse(x, closest, &stack, head);
+	stack_done(&stack);
+	return rc;
 }
 
-int detect_explain(const struct parser *const *list, size_t n, const char *path,
-		   int (*write)(void *ctx, struct text line), void *ctx, struct err *err)
+int detect_explain(const struct parser *const *list, size_t n, const struct wrapper *const *wraps, size_t n_wraps,
+		   const char *path, int (*write)(void *ctx, struct text line), void *ctx, struct err *err)
 {
 	CLEANUP(source_closep) struct source *src = NULL;
-	struct explain x = {.write = write, .ctx = ctx, .err = err};
+	struct explain x = {.wrappers = wraps, .n_wrappers = n_wraps, .write = write, .ctx = ctx, .err = err};
 	const struct member *m;
 	bool any = false;
 	int rc = source_open(&src, path, err);
@@ -191,6 +208,8 @@ int detect_explain(const struct parser *const *list, size_t n, const char *path,
 	}
 	char *block = malloc(DETECT_BYTES);
 	rc = block ? formats_open(&x.f, list, n, err) : err_nomem(err);
+	if (rc == 0)
+		rc = formats_wrap(&x.f, wraps, n_wraps, err);
 	while (rc == 0 && (rc = source_next(src, &m, err)) == 1)
 		rc = explain_member(&x, src, m, block, &any);
 	formats_close(&x.f);

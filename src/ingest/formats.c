@@ -23,14 +23,42 @@ void formats_close(struct formats *f)
 			parse_close(f->open[i]);
 		free(f->open[i]);
 	}
+	for (size_t i = 0; f->unwraps && i < f->n_wrappers * WRAP_DEPTH_MAX; i++)
+		if (f->unwraps[i].wrapper)
+			unwrap_close(&f->unwraps[i]);
+	free(f->unwraps);
 	free(f->open);
 	free(f->used);
 	*f = (struct formats){0};
 }
 
+int formats_wrap(struct formats *f, const struct wrapper *const *wraps, size_t n, struct err *err)
+{
+	f->unwraps = calloc(n * WRAP_DEPTH_MAX + 1, sizeof(*f->unwraps));
+	if (!f->unwraps)
+		return err_nomem(err);
+	f->wrappers = wraps;
+	f->n_wrappers = n;
+	return 0;
+}
+
+int formats_unwrap(struct formats *f, const struct wrapper *w, unsigned depth, struct unwrap **ret)
+{
+	size_t i = 0;
+	while (i < f->n_wrappers && f->wrappers[i] != w)
+		i++;
+	if (i == f->n_wrappers || depth >= WRAP_DEPTH_MAX)
+		return err_set(f->err, ERR_BUG, "wrapper %s is not in the list", w->name);
+	struct unwrap *u = &f->unwraps[i * WRAP_DEPTH_MAX + depth];
+	*ret = u;
+	return u->wrapper ? 0 : unwrap_open(u, w, f->err);
+}
+
 void formats_bind(struct formats *f, struct err *err)
 {
 	f->err = err;
+	for (size_t i = 0; f->unwraps && i < f->n_wrappers * WRAP_DEPTH_MAX; i++)
+		f->unwraps[i].err = err;
 	for (size_t i = 0; i < f->n; i++)
 		if (f->open[i])
 			f->open[i]->err = err;

@@ -411,15 +411,16 @@ static int session_open(struct session *s, struct case_file *c, const struct ing
 	own_begin(&s->own, c ? case_path(c) : o->case_path);
 	spares_open(&s->spares);
 	if (o->format) {
-		s->forced = parser_find(o->parsers, o->n_parsers, text_of(o->format));
-		if (!s->forced)
+		if (!format_known(text_of(o->format), o->parsers, o->n_parsers, o->wrappers, o->n_wrappers))
 			return err_set(err, ERR_USAGE, "no format '%s'", o->format);
 	}
 	int rc = o->tz ? zone_open(&s->zone, text_of(o->tz), err) : 0;
 	if (rc == 0 && o->sources_csv)
-		rc = sources_read(&s->sources, o->sources_csv, o->parsers, o->n_parsers, o->on_warning, o->ctx, err);
+		rc = sources_read(&s->sources, o->sources_csv, o, err);
 	if (rc == 0)
 		rc = formats_open(&s->formats, o->parsers, o->n_parsers, err);
+	if (rc == 0)
+		rc = formats_wrap(&s->formats, o->wrappers, o->n_wrappers, err);
 	unsigned jobs = o->jobs > 1 && !o->plan ? o->jobs : 0;
 	unsigned queue = jobs ? jobs * QUEUE_PER_JOB + 2 : 1;
 	if (rc == 0)

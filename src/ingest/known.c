@@ -110,9 +110,9 @@ static int of_other_worker(struct session *s, int64_t source, struct text worker
 	arena_init(&a, 0);
 	int rc = custody_row(&s->custody, source, &row, &a, err);
 	if (rc == 0) {
-		const struct parser *p = parser_find(s->o->parsers, s->o->n_parsers, row.format);
-		rc = p && p->shape == SHAPE_DOCUMENT && !text_is(row.worker_basis, "record") && worker.len &&
-		     !text_eq(row.worker, worker);
+		const struct ingest_options *o = s->o;
+		bool document = format_is_document(row.format, o->parsers, o->n_parsers, o->wrappers, o->n_wrappers);
+		rc = document && !text_is(row.worker_basis, "record") && worker.len && !text_eq(row.worker, worker);
 	}
 	arena_done(&a);
 	return rc;
@@ -172,7 +172,7 @@ static int wants_again(struct session *s, const struct known *k, const char *pat
 	if (rc == 0) {
 		bool worker = text_is(asked.worker_basis, "option") || text_is(asked.worker_basis, "sources");
 		again =
-		    (n.format && !text_is(row.format_basis, BASIS_AS_IT_IS) && !text_is(row.format, n.format->name)) ||
+		    (n.format.len && !text_is(row.format_basis, BASIS_AS_IT_IS) && !stack_fits(row.format, n.format)) ||
 		    (worker && !text_eq(asked.worker, row.worker)) ||
 		    (!text_is(asked.tz_basis, "assumed") && !text_eq(asked.tz, row.tz)) ||
 		    (n.line && asked.role.len && !text_eq(asked.role, row.role));

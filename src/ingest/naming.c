@@ -31,13 +31,14 @@ static int naming_zone(struct naming *n, struct session *s, struct source_result
 int naming_begin(struct naming *n, struct session *s, const char *path, struct source_result *r, struct arena *a,
 		 struct err *err)
 {
-	*n = (struct naming){.line = sources_match(&s->sources, path), .format = s->forced};
-	if (!n->format && n->line && n->line->format.len)
-		n->format = parser_find(s->o->parsers, s->o->n_parsers, n->line->format);
+	*n = (struct naming){.line = sources_match(&s->sources, path), .format = text_of(s->o->format)};
+	if (!n->format.len && n->line)
+		n->format = n->line->format;
 	if (n->line)
 		r->role = n->line->role;
 	struct text pod = worker_of_pod(path);
 	n->explicit_worker = true;
+	n->said = s->o->worker || (n->line && n->line->worker.len);
 	if (s->o->worker) {
 		r->worker = text_of(s->o->worker);
 		r->worker_basis = TEXT("option");
@@ -65,10 +66,11 @@ void naming_done(struct naming *n)
 	n->own_zone = NULL;
 }
 
-int naming_end(struct naming *n, struct source_result *r, struct text boot, struct text record, struct err *err)
+int naming_end(struct naming *n, struct source_result *r, struct text boot, struct text record, bool wrapped,
+	       struct err *err)
 {
 	(void)err;
-	struct text said = boot.len ? boot : record;
+	struct text said = boot.len && !(wrapped && record.len) ? boot : record;
 	if (!said.len || text_eq(said, r->worker))
 		return 0;
 	if (n->explicit_worker) {
@@ -76,9 +78,9 @@ int naming_end(struct naming *n, struct source_result *r, struct text boot, stru
 		return 0;
 	}
 	if (boot.len)
-		r->worker_alias = r->worker;
+		r->worker_alias = wrapped && record.len ? boot : r->worker;
 	r->worker = said;
-	r->worker_basis = TEXT("record");
+	r->worker_basis = wrapped && record.len ? TEXT("wrapper") : TEXT("record");
 	return 0;
 }
 

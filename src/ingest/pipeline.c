@@ -47,6 +47,9 @@ struct pipeline {
 	struct text boot;   /* host:port */
 	struct text record; /* the worker that events name */
 	bool several;       /* they name more than one, or leave it open */
+	bool wrapped;       /* it is a wrapper that names it */
+	const struct records *records;
+	struct stack stack;
 	struct sql *reject;
 	struct replay replay;
 	struct replay_ask ask;
@@ -187,8 +190,12 @@ static int submit_batches(struct pipeline *p, struct err *err)
 /* Remembers what the event says of whose log this is. */
 static int note_worker(struct pipeline *p, const struct event *e, struct err *err)
 {
+	struct text wrapper = p->records ? p->records->worker : TEXT("");
 	if (!p->boot.len) {
-		p->boot = worker_of_boot(p->arena, e);
+		struct event own = *e;
+		if (wrapper.len && text_eq(e->worker, wrapper))
+			own.worker = TEXT(""); /* the start line itself names nobody */
+		p->boot = worker_of_boot(p->arena, &own);
 		if (!p->boot.ptr)
 			return err_nomem(err);
 	}
@@ -198,6 +205,7 @@ static int note_worker(struct pipeline *p, const struct event *e, struct err *er
 		p->several = true;
 		return 0;
 	}
+	p->wrapped = wrapper.len && text_eq(e->worker, wrapper);
 	p->record = arena_text(p->arena, e->worker);
 	return p->record.ptr ? 0 : err_nomem(err);
 }
@@ -252,6 +260,7 @@ static void pipeline_done(struct pipeline *p)
 	block_put(p->block);
 	sql_end(p->reject);
 	replay_done(&p->replay);
+	stack_done(&p->stack);
 }
 
 /* --- the format --- */
@@ -265,15 +274,15 @@ static int add_map(struct buf *b, const struct parser *parser, struct err *err)
 }
 
 /* by: whose events these are; head: head.h. */
-static int add_basis(struct buf *b, const struct detection *d, const struct parser *forced, const struct head *head,
-		     struct err *err)
+static int add_basis(struct buf *b, const struct detection *d, const struct stack *stack, bool asked,
+		     const struct head *head, struct err *err)
 {
 	int rc = buf_add_text(b, TEXT("{\"by\":\"" PAGETRAIL_VERSION "\""), err);
 	if (rc == 0)
 		rc = head_put(head, b, err);
-	if (rc == 0 && forced) {
+	if (rc == 0 && asked) {
 		rc = buf_add_text(b, TEXT(",\"reason\":\"asked for\""), err);
-		rc = rc ? rc : add_map(b, forced, err);
+		rc = rc ? rc : add_map(b, stack->parser, err);
 		return rc ? rc : buf_add_char(b, '}', err);
 	}
 	if (rc == 0)
@@ -286,7 +295,13 @@ static int add_basis(struct buf *b, const struct detection *d, const struct pars
 	if (rc == 0 && d->reason)
 		rc = buf_printf(b, err, ",\"reason\":\"%s\"", d->reason);
 	if (rc == 0)
-		rc = add_map(b, d->parser, err);
+		rc = add_map(b, stack->parser, err);
+	if (rc == 0 && stack_many(stack)) {
+		size_t known = 0;
+		for (size_t i = 0; i < stack->n_choices; i++)
+			known += stack->choice[i].parser != NULL;
+		rc = buf_printf(b, err, ",\"origins\":%zu,\"origins_known\":%zu", stack->n_choices, known);
+	}
 	return rc < 0 ? rc : buf_add_char(b, '}', err);
 }
 
@@ -302,8 +317,8 @@ static struct text refusal(struct arena *a, const struct detection *d)
 }
 
 /* A log that was cut to nothing under its writer begins with as many NULs as it was long: what it is stands behind. */
-static int detect_head(struct session *s, const struct source *src, const struct block *head, struct detection *d,
-		       struct err *err)
+static int detect_head(struct session *s, const struct source *src, const struct block *head, const struct stack *asked,
+		       struct detection *d, struct stack *ret, struct err *err)
 {
 	struct text t = {head->data, MIN(head->len, DETECT_BYTES)};
 	bool whole = head->len < BLOCK_BYTES;
@@ -312,41 +327,47 @@ static int detect_head(struct session *s, const struct source *src, const struct
 	if (!whole && !line_strip_nul((struct text){head->data, head->len}).len)
 		rc = nuls_skip(src, &behind, &t, err);
 	if (rc >= 0)
-		rc = detect_with(&s->formats, t, whole, d, err);
+		rc = detect_with(&s->formats, t, whole, asked, d, ret, err);
 	free(behind);
 	return rc;
 }
 
-/* The parser for this source, or NULL with r->reason. */
+/* The stack for this source, or an empty one with r->reason. */
 static int choose_format(struct session *s, const struct naming *n, const struct source *src, const struct member *m,
 			 const struct replay_ask *ask, struct arena *a, struct source_result *r,
-			 const struct parser **ret, struct err *err)
+			 struct stack *ret, struct err *err)
 {
 	const struct block *head = ask->first;
 	struct buf basis = BUF_INIT(1 * MIB);
+	const struct ingest_options *o = s->o;
 	struct detection d = {0};
-	const struct parser *forced = m->as_it_is ? NULL : n->format;
+	struct stack asked = {0};
+	char name[STACK_NAME_MAX];
+	bool is_asked = !m->as_it_is && n->format.len &&
+			stack_find(n->format, o->parsers, o->n_parsers, o->wrappers, o->n_wrappers, &asked);
 	int rc = 0;
-	if (forced)
-		d.parser = forced;
-	else if (m->as_it_is)
+	if (m->as_it_is)
 		d.reason = m->as_it_is;
 	else if (head)
-		rc = detect_head(s, src, head, &d, err);
+		rc = detect_head(s, src, head, is_asked ? &asked : NULL, &d, ret, err);
+	else if (is_asked)
+		*ret = asked;
 	else
 		d.reason = "empty";
 	if (rc == 0 && m->as_it_is)
 		rc = buf_add_text(&basis, TEXT(BASIS_AS_IT_IS), err);
 	else if (rc == 0)
-		rc = add_basis(&basis, &d, forced, &ask->head, err);
+		rc = add_basis(&basis, &d, ret, is_asked, &ask->head, err);
 	if (rc == 0) {
 		r->format_basis = arena_text(a, buf_text(&basis));
-		r->format = d.parser ? text_of(d.parser->name) : TEXT("");
-		r->reason = d.parser ? TEXT("") : refusal(a, &d);
-		if (!r->format_basis.ptr || !r->reason.ptr)
+		bool known = ret->parser || (ret->n && !d.reason);
+		if (!known)
+			stack_done(ret);
+		r->format = arena_text(a, text_of(stack_name(ret, name)));
+		r->reason = known ? TEXT("") : refusal(a, &d);
+		if (!r->format_basis.ptr || !r->reason.ptr || !r->format.ptr)
 			rc = err_nomem(err);
 	}
-	*ret = d.parser;
 	buf_done(&basis);
 	return rc;
 }
@@ -394,13 +415,33 @@ static int read_blocks(struct pipeline *p, struct blocks *blocks, struct block *
 	return rc < 0 ? rc : submit_batches(p, err);
 }
 
-static int run_source(struct pipeline *p, struct blocks *blocks, struct block *first, const struct naming *n,
-		      const struct parser *parser, const struct member *m, struct stored_member *sm, struct err *err)
+/* A wrapper's clock has a zone: what the records say beside it tells theirs. They stay as they are, resolve moves them. */
+static int say_zone(struct pipeline *p, const struct zone_votes *votes, struct source_result *r, struct err *err)
 {
-	struct records rec;
+	int64_t offset;
+	uint64_t n;
+	char basis[80];
+	if (!text_is(r->tz_basis, "assumed") || !zone_elected(votes, &offset, &n))
+		return 0;
+	int64_t minutes = llabs(offset) / 60;
+	snprintf(basis, sizeof(basis), TZ_BASIS_WRAPPER "%c%02d:%02d", offset < 0 ? '-' : '+', (int)(minutes / 60 % 100),
+		 (int)(minutes % 60));
+	r->tz_basis = arena_text(p->arena, text_of(basis));
+	return r->tz_basis.ptr ? 0 : err_nomem(err);
+}
+
+static int run_source(struct pipeline *p, struct blocks *blocks, struct block *first, const struct naming *n,
+		      const struct member *m, struct stored_member *sm, bool *ret_recognised, struct err *err)
+{
+	struct records rec = {0};
 	const struct records_sink sink = {.event = on_event, .reject = on_reject, .ctx = p};
-	struct stamp outer = parser && parser->shape == SHAPE_DOCUMENT ? naming_time(m->name, m->mtime_s) : STAMP_INIT;
-	int rc = records_begin(&rec, &p->s->formats, parser, n->zone, outer, &sink, err);
+	struct records_ask ask = {.stack = &p->stack, .zone = n->zone, .outer = STAMP_INIT, .named = n->said};
+	if (p->stack.n)
+		ask.outer = naming_time(m->name, 0); /* bytes and name alone decide */
+	else if (stack_document(&p->stack))
+		ask.outer = naming_time(m->name, m->mtime_s);
+	int rc = records_begin(&rec, &p->s->formats, &ask, &sink, err);
+	p->records = &rec;
 	if (rc == 0)
 		rc = read_blocks(p, blocks, first, &rec, sm, err);
 	else
@@ -408,11 +449,15 @@ static int run_source(struct pipeline *p, struct blocks *blocks, struct block *f
 	sm->r.account = rec.account;
 	sm->r.first_ns = rec.first_ns;
 	sm->r.last_ns = rec.last_ns;
+	*ret_recognised = p->stack.parser || rec.recognised;
+	if (rc == 0)
+		rc = say_zone(p, &rec.votes, &sm->r, err);
+	p->records = NULL;
 	records_done(&rec);
 	return rc;
 }
 
-static int begin_source(struct pipeline *p, const struct parser *parser, bool as_it_is, uint64_t size_hint,
+static int begin_source(struct pipeline *p, bool as_it_is, uint64_t size_hint,
 			struct err *err)
 {
 	struct session *s = p->s;
@@ -421,21 +466,22 @@ static int begin_source(struct pipeline *p, const struct parser *parser, bool as
 	int rc = custody_begin(&s->custody, &p->sm->r, size_hint, &p->ask.head, err);
 	p->source = p->ask.row = p->replay.row = p->sm->r.source;
 	/* documents are read in one piece */
-	bool document = parser && parser->shape == SHAPE_DOCUMENT;
-	if (as_it_is || document)
+	if (as_it_is || stack_document(&p->stack))
 		p->ask.first = NULL;
 	return rc < 0 ? rc : replay_begin(&p->replay, s, &p->ask, err);
 }
 
 /* What is known once the last byte was read. */
 static int end_source(struct pipeline *p, struct source *src, struct blocks *blocks, struct naming *n,
-		      const struct parser *parser, struct stored_member *sm, struct err *err)
+		      bool recognised, struct stored_member *sm, struct err *err)
 {
 	struct source_result *r = &sm->r;
-	int rc = naming_end(n, r, p->boot, p->several ? TEXT("") : p->record, err);
+	int rc = naming_end(n, r, p->boot, p->several ? TEXT("") : p->record, p->wrapped, err);
 	const char *why = p->s->o->plan ? "" : source_reason(src);
 	sm->has_content = blocks_digest(blocks, sm->content);
-	r->status = parser ? SOURCE_INGESTED : SOURCE_UNRECOGNISED;
+	r->status = recognised ? SOURCE_INGESTED : SOURCE_UNRECOGNISED;
+	if (!recognised && !r->reason.len)
+		r->reason = TEXT("no format recognises what is in it");
 	if (rc == 0 && why[0]) {
 		r->status = SOURCE_FAILED;
 		r->reason = arena_text(p->arena, text_of(why));
@@ -460,7 +506,7 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 	struct naming n = {0};
 	struct blocks *blocks = NULL;
 	struct block *first = NULL;
-	const struct parser *parser = NULL;
+	bool recognised = false;
 	if (!sm)
 		return err_nomem(err);
 	sm->plain = m->plain;
@@ -477,15 +523,15 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 	if (rc == 1)
 		rc = head_of(&p.ask.head, (struct text){first->data, first->len}, err);
 	if (rc >= 0)
-		rc = choose_format(s, &n, src, m, &p.ask, &st->arena, &sm->r, &parser, err);
+		rc = choose_format(s, &n, src, m, &p.ask, &st->arena, &sm->r, &p.stack, err);
 	if (rc == 0)
-		rc = begin_source(&p, parser, m->as_it_is != NULL, m->plain ? m->size_hint : 0, err);
+		rc = begin_source(&p, m->as_it_is != NULL, m->plain ? m->size_hint : 0, err);
 	if (rc == 0)
-		rc = run_source(&p, blocks, first, &n, parser, m, sm, err);
+		rc = run_source(&p, blocks, first, &n, m, sm, &recognised, err);
 	else
 		block_put(first);
 	if (rc == 0)
-		rc = end_source(&p, src, blocks, &n, parser, sm, err);
+		rc = end_source(&p, src, blocks, &n, recognised, sm, err);
 	if (rc < 0)
 		forget(&p);
 	blocks_close(blocks);

@@ -3,11 +3,13 @@
  *
  * Fed with bytes block by block; a record over a border is put together in the room before the next block, or, when it
  * is longer than that, in a buffer of its own. Every byte is accounted once. Belongs to one thread.
+ * A wrapped source is cut into outer records, whose inner ones have parsers by origin (peel.c).
  */
 #pragma once
 
 #include "account.h"
-#include "formats.h"
+#include "origins.h"
+#include "zone_votes.h"
 
 struct zone;
 
@@ -20,22 +22,32 @@ struct records_sink {
 	int (*record)(void *ctx, uint64_t off, struct text record, enum verdict v, const char *reason);
 	/* A run of records that were not understood, with their line ends; NULL allowed. */
 	int (*reject)(void *ctx, uint64_t off, uint64_t len, uint64_t n, const char *reason, struct err *err);
+	/* Takes the inner records of a wrapped source, which then are not parsed; 1: no more are wanted. NULL: none does. */
+	int (*inner)(void *ctx, const struct origin *place, struct text record, struct err *err);
 	void *ctx;
+};
+
+struct records_ask {
+	const struct stack *stack; /* stays the caller's; no parser and no wrapper: every record is unparsed */
+	const struct zone *zone;   /* of naive stamps; NULL: UTC */
+	struct stamp outer;        /* what is known of the time from outside */
+	bool named;                /* somebody said whose log this is: a wrapper is not asked */
 };
 
 struct records {
 	struct formats *formats;
 	struct records_sink sink;
-	const struct zone *zone; /* of naive stamps; NULL: UTC */
-	struct parse *main;      /* NULL: nothing recognises this source */
+	struct records_ask ask;
+	struct parse *main; /* of the record at hand; NULL: nothing recognises it */
 	bool document;
+	size_t (*frame)(struct text t, bool last); /* NULL: records are lines, or the whole source is one */
 	struct err *err; /* of the call at hand */
 	struct account account;
 	int64_t first_ns, last_ns;
 
 	/* cutting */
 	uint64_t off;     /* of the next byte that has no record yet */
-	const char *tail; /* end of the block before, no line end in it */
+	const char *tail; /* end of the block before, no record end in it */
 	size_t n_tail;
 	struct buf carry; /* a record longer than the room before a block */
 	bool in_carry;
@@ -45,20 +57,28 @@ struct records {
 	struct text end;  /* the word or number that it ends with */
 
 	/* classes */
-	enum verdict last; /* of the record before; 0 at the start */
 	uint64_t reject_off, reject_len, reject_n;
 	const char *reject_reason;
 
 	/* delegation */
 	unsigned depth;
-	size_t sticky;      /* format that took the record before this one, or n */
-	bool sticky_now;    /* some format took a part of this record */
-	struct stamp known; /* last stamp of an event, as its parser gave it */
+
+	struct origin_parse bare, *at; /* what is parsed at the moment */
+
+	/* a wrapped source */
+	struct origins *origins;    /* NULL: it is not */
+	enum verdict rest;          /* class of what was accounted last */
+	struct outer *outer;        /* the record at hand */
+	struct stamp seen;          /* when a wrapper saw the inner record at hand */
+	struct text worker;         /* whose a wrapper says it is */
+	bool recognised;            /* something was parsed */
+	bool enough;                /* the sink wants no more */
+	char name[2 * NAME_MAX_BYTES];
+	struct zone_votes votes;
 };
 
-/* parser NULL: every record is unparsed, with `reason`. outer: what is known of the time from outside. */
-int records_begin(struct records *r, struct formats *f, const struct parser *parser, const struct zone *zone,
-		  struct stamp outer, const struct records_sink *sink, struct err *err) MUST_CHECK;
+int records_begin(struct records *r, struct formats *f, const struct records_ask *ask, const struct records_sink *sink,
+		  struct err *err) MUST_CHECK;
 /* headroom writable bytes before data, BUF_PADDING readable ones behind; data stays as it is until the next call. */
 int records_feed(struct records *r, char *data, size_t len, size_t headroom, struct err *err) MUST_CHECK;
 int records_end(struct records *r, struct err *err) MUST_CHECK;

@@ -17,13 +17,13 @@
 
 /* format_basis of a container that is kept as it is, and of a source that nothing could be read of */
 #define BASIS_AS_IT_IS "{\"reason\":\"a container, kept as it is\"}"
+#define TZ_BASIS_WRAPPER "wrapper " /* with the offset behind it, clock.c reads it */
 #define BASIS_NOT_READ "{\"reason\":\"not read\"}"
 
 struct session {
 	struct case_file *c; /* NULL in a plan */
 	const struct ingest_options *o;
 	struct formats formats;
-	const struct parser *forced; /* --format */
 	struct zone *zone;           /* --tz */
 	struct sources_file sources;
 	struct custody custody;
@@ -83,16 +83,18 @@ int task_nothing(struct task *t, struct err *err);
 /* naming.c: worker, role, zone and format of a path, before anything was read. */
 struct naming {
 	const struct sources_line *line; /* may be NULL */
-	const struct parser *format;     /* asked for; NULL: detect */
+	struct text format;              /* asked for: a format or a stack of them; "": detect */
 	struct zone *own_zone;           /* of the line; NULL: none */
 	const struct zone *zone;         /* NULL: UTC */
 	bool explicit_worker;
+	bool said; /* by an option or the sources file */
 };
 int naming_begin(struct naming *n, struct session *s, const char *path, struct source_result *r, struct arena *a,
 		 struct err *err) MUST_CHECK;
 void naming_done(struct naming *n);
-/* boot: host:port that the records say ("" none); record: the one name that all events carry ("" none, or several). */
-int naming_end(struct naming *n, struct source_result *r, struct text boot, struct text record,
+/* boot: host:port that the records say ("" none); record: the one name that all events carry ("" none, or several);
+ * wrapped: it is the wrapper that says it. */
+int naming_end(struct naming *n, struct source_result *r, struct text boot, struct text record, bool wrapped,
 	       struct err *err) MUST_CHECK;
 /* When a snapshot was taken: a time in its name, else the file's own. */
 struct stamp naming_time(const char *path, int64_t mtime_s);

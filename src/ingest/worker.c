@@ -285,3 +285,26 @@ struct text worker_of_boot(struct arena *a, const struct event *e)
 		 e->t[BOOT_HOST].ptr, (long long)e->i[BOOT_PORT]);
 	return arena_text(a, text_of(tmp));
 }
+
+/* A unit or program that says more than what kind of program it is. */
+static struct text unit_name(struct text unit)
+{
+	static const char *const hosts[] = {"docker", "dockerd", "containerd", "kubelet", "systemd", "init"};
+	if (text_ends(unit, ".service") || text_ends(unit, ".scope"))
+		unit.len = text_rfind_char(unit, '.');
+	bool session = text_starts(unit, "session-") || text_starts(unit, "user@") || text_starts(unit, "run-") ||
+		       text_starts(unit, "docker-") || text_starts(unit, "cri-");
+	return session || worker_is_generic(unit) || one_of(unit, hosts, ARRAY_SIZE(hosts)) ? TEXT("") : unit;
+}
+
+int worker_of_facts(struct buf *out, struct text host, struct text unit, struct text pod, struct text container,
+		    struct err *err)
+{
+	if (pod.len)
+		return buf_add_text(out, text_sub(pod, 0, NAME_MAX_BYTES), err);
+	struct text what = container.len && !worker_is_generic(container) ? container : unit_name(unit);
+	int rc = buf_add_text(out, text_sub(host, 0, NAME_MAX_BYTES / 2), err);
+	if (rc == 0 && host.len && what.len)
+		rc = buf_add_char(out, ':', err);
+	return rc < 0 ? rc : buf_add_text(out, text_sub(what, 0, NAME_MAX_BYTES / 2 - 1), err);
+}

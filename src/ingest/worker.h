@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pagetrail/arena.h"
+#include "pagetrail/buf.h"
 #include "pagetrail/event.h"
 
 /* The nearest directory or file stem that is not a generic word; {NULL,0} when out of memory, "" when the path holds
@@ -14,3 +15,7 @@ struct text worker_of_pod(const char *path);
 /* host:port of a start line, when it can only mean one server; "" otherwise. */
 struct text worker_of_boot(struct arena *a, const struct event *e);
 bool worker_is_generic(struct text word);
+/* Appends what a wrapper's facts name as worker: the pod, else the host with what runs on it, as far as that says more
+ * than a kind of program; nothing when they name none. */
+int worker_of_facts(struct buf *out, struct text host, struct text unit, struct text pod, struct text container,
+		    struct err *err) MUST_CHECK;

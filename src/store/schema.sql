@@ -31,7 +31,7 @@ CREATE TABLE source(
   worker_basis   TEXT,             -- option, sources, wrapper, record, path
   role           TEXT,             -- from --sources
   tz             TEXT NOT NULL,    -- zone applied to naive stamps
-  tz_basis       TEXT NOT NULL,    -- option, sources, assumed
+  tz_basis       TEXT NOT NULL,    -- option, sources, assumed, wrapper +08:00
   bytes          INTEGER NOT NULL DEFAULT 0,
   records        INTEGER NOT NULL DEFAULT 0,
   parsed         INTEGER NOT NULL DEFAULT 0,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../src/ingest/detect.h"
 #include "../../src/ingest/records.h"
 #include "pagetrail/map.h"
 
@@ -48,14 +49,15 @@ static char *read_file(const char *path, size_t *ret_len)
 
 /* The cutter may write before a block and looks behind it, so each block is copied to a place of its own, untimed; two
  * places, because the end of a block is used with the next. */
-static int parse_all(struct formats *f, const struct parser *parser, const char *bytes, size_t len,
+static int parse_all(struct formats *f, const struct stack *stack, const char *bytes, size_t len,
 		     char *const place[2], double *ret_seconds, struct account *ret, uint64_t *ret_events,
 		     struct err *err)
 {
 	const struct records_sink sink = {.event = on_event, .ctx = ret_events};
 	struct records r = {0};
+	const struct records_ask ask = {.stack = stack, .outer = STAMP_INIT};
 	double start = cpu_seconds();
-	int rc = records_begin(&r, f, parser, NULL, STAMP_INIT, &sink, err);
+	int rc = records_begin(&r, f, &ask, &sink, err);
 	*ret_seconds = cpu_seconds() - start;
 	for (size_t off = 0, i = 0; rc == 0 && off < len; off += BLOCK, i ^= 1) {
 		size_t n = len - off < BLOCK ? len - off : BLOCK;
@@ -81,32 +83,43 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int run(const struct parser *parser, const char *bytes, size_t len, int runs, char *const place[2],
+static int run(const struct stack *asked, const char *bytes, size_t len, int runs, char *const place[2],
 	       struct err *err)
 {
 	struct formats f;
 	struct account a = {0};
 	double seconds[RUNS_MAX] = {0};
 	uint64_t events = 0;
-	const struct parser *const list[] = {parser};
-	int rc = map_of(parser) ? formats_open(&f, list, 1, err) : formats_open(&f, parsers, n_parsers, err);
+	const struct parser *const list[] = {asked->parser};
+	int rc = map_of(asked->parser) ? formats_open(&f, list, 1, err) : formats_open(&f, parsers, n_parsers, err);
+	char name[STACK_NAME_MAX];
+	struct detection d;
+	struct stack stack = {0};
+	if (rc == 0)
+		rc = formats_wrap(&f, wrappers, n_wrappers, err);
+	if (rc == 0)
+		rc = detect_with(&f, (struct text){bytes, len < DETECT_BYTES ? len : DETECT_BYTES}, len <= DETECT_BYTES, asked,
+				 &d, &stack, err);
 	if (rc)
 		return rc;
 	for (int i = 0; rc == 0 && i < runs; i++) {
 		events = 0;
 		rc = formats_renew(&f);
 		if (rc == 0)
-			rc = parse_all(&f, parser, bytes, len, place, &seconds[i], &a, &events, err);
+			rc = parse_all(&f, &stack, bytes, len, place, &seconds[i], &a, &events, err);
 	}
-	formats_close(&f);
-	if (rc)
+	if (rc) {
+		formats_close(&f);
 		return rc;
+	}
 	qsort(seconds, (size_t)runs, sizeof(seconds[0]), by_size);
 	double median = seconds[runs / 2] > 0 ? seconds[runs / 2] : 1e-9;
 	printf("{\"format\":\"%s\",\"bytes\":%zu,\"records\":%llu,\"unparsed\":%llu,\"events\":%llu,\"seconds\":%.6f,"
 	       "\"mb_per_s\":%.1f}\n",
-	       parser->name, len, (unsigned long long)a.records, (unsigned long long)a.unparsed,
+	       stack_name(&stack, name), len, (unsigned long long)a.records, (unsigned long long)a.unparsed,
 	       (unsigned long long)events, median, (double)len / median / 1e6);
+	stack_done(&stack);
+	formats_close(&f);
 	return 0;
 }
 
@@ -118,20 +131,23 @@ int main(int argc, char **argv)
 	}
 	struct err err = {0};
 	struct map *map = NULL;
-	const struct parser *parser = parser_find(parsers, n_parsers, text_of(argv[1]));
-	if (!parser && text_ends(text_of(argv[1]), ".json") && map_load(&map, argv[1], NULL, NULL, &err) == 0)
-		parser = map_parser(map);
+	struct stack asked;
+	bool known = stack_find(text_of(argv[1]), parsers, n_parsers, wrappers, n_wrappers, &asked);
+	if (!known && text_ends(text_of(argv[1]), ".json") && map_load(&map, argv[1], NULL, NULL, &err) == 0) {
+		asked = (struct stack){.parser = map_parser(map)};
+		known = true;
+	}
 	int runs = argc > 3 ? atoi(argv[3]) : 5;
 	size_t len = 0;
-	char *bytes = parser ? read_file(argv[2], &len) : NULL;
+	char *bytes = known ? read_file(argv[2], &len) : NULL;
 	char *place[2] = {calloc(1, HEADROOM + BLOCK + BUF_PADDING), calloc(1, HEADROOM + BLOCK + BUF_PADDING)};
 	int rc = 3;
 	if (!bytes || !place[0] || !place[1])
-		fprintf(stderr, "bench-parse: %s\n", parser ? "the file cannot be read" : "no such format");
+		fprintf(stderr, "bench-parse: %s\n", known ? "the file cannot be read" : "no such format");
 	else if (runs < 1 || runs > RUNS_MAX)
 		fputs("bench-parse: runs are 1 to 99\n", stderr);
 	else
-		rc = run(parser, bytes, len, runs, place, &err);
+		rc = run(&asked, bytes, len, runs, place, &err);
 	if (rc < 0)
 		fprintf(stderr, "bench-parse: %s\n", err.what);
 	free(place[0]);

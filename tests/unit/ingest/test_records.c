@@ -42,7 +42,9 @@ static struct account run(struct text bytes, size_t step, size_t headroom, const
 	if (zone_name)
 		assert_int_equal(zone_open(&zone, text_of(zone_name), &err), 0);
 	assert_int_equal(formats_open(&f, toys, N_TOYS, &err), 0);
-	assert_int_equal(records_begin(&r, &f, p, zone, STAMP_INIT, &sink, &err), 0);
+	const struct stack stack = {.parser = p};
+	const struct records_ask ask = {.stack = &stack, .zone = zone, .outer = STAMP_INIT};
+	assert_int_equal(records_begin(&r, &f, &ask, &sink, &err), 0);
 	for (size_t at = 0; at < bytes.len; at += step) {
 		size_t n = MIN(step, bytes.len - at);
 		char *block = calloc(1, headroom + n + BUF_PADDING);

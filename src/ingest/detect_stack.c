@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* detect_stack.c - which wrappers a source has, and what is in them
+ *
+ * Most records of the head have to look like a wrapper's and like nobody else's. They are taken apart, and what is in them is
+ * looked at in the same way again, up to WRAP_DEPTH_MAX. What is in the last wrapper is told apart by origin, and each
+ * origin gets a format of its own, or none; that of the origin with most records is the source's.
+ */
+#include "detect_stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "records.h"
+
+enum { LOOK = 128, FRAMES = 16, INNER_RECORDS = 4 * DETECT_RECORDS };
+
+/* --- one wrapper --- */
+
+struct votes {
+	unsigned strong, weak, records;
+};
+
+static int vote(struct formats *f, const struct wrapper *w, unsigned depth, struct text record, struct votes *v)
+{
+	struct unwrap *u;
+	int rc = formats_unwrap(f, w, depth, &u);
+	if (rc < 0)
+		return rc;
+	arena_reset(&u->scratch);
+	enum bid b = w->bid(u, record);
+	v->records++;
+	v->strong += b == BID_STRONG;
+	v->weak += b == BID_WEAK;
+	return 0;
+}
+
+static int vote_frames(struct formats *f, const struct wrapper *w, unsigned depth, struct text head, struct votes *v)
+{
+	int rc = 0;
+	for (unsigned i = 0; i < FRAMES && head.len && rc == 0; i++) {
+		size_t n = w->frame(head, false);
+		if (n == 0 && i)
+			break; /* the head ends inside */
+		if (n == SIZE_MAX) {
+			const char *nl = memchr(head.ptr, '\n', head.len);
+			n = nl ? (size_t)(nl + 1 - head.ptr) : head.len;
+		}
+		n = n ? MIN(n, head.len) : head.len;
+		if (text_trim(text_sub(head, 0, n)).len)
+			rc = vote(f, w, depth, text_sub(head, 0, n), v);
+		head = text_from(head, n);
+	}
+	return rc;
+}
+
+static int vote_lines(struct formats *f, const struct wrapper *w, unsigned depth, struct text rest, bool whole,
+		      struct votes *v)
+{
+	struct text line;
+	int rc = 0;
+	while (v->records < LOOK && rc == 0 && line_next(&rest, &line)) {
+		if (!whole && !rest.len && v->records)
+			break;
+		line = line_strip_nul(line);
+		if (text_trim(line).len)
+			rc = vote(f, w, depth, line, v);
+	}
+	return rc;
+}
+
+const struct wrapper *detect_wrapper(struct formats *f, struct text head, bool whole, unsigned depth, int *ret_rc)
+{
+	const struct wrapper *best = NULL;
+	unsigned most = 0;
+	*ret_rc = 0;
+	head = text_from(head, bom_length(head));
+	for (size_t i = 0; i < f->n_wrappers && *ret_rc == 0; i++) {
+		const struct wrapper *w = f->wrappers[i];
+		struct votes v = {0};
+		if (depth && (w->shape == SHAPE_DOCUMENT || w->frame))
+			continue;
+		if (w->shape == SHAPE_DOCUMENT)
+			*ret_rc = vote(f, w, depth, head, &v);
+		else if (w->frame)
+			*ret_rc = vote_frames(f, w, depth, head, &v);
+		else
+			*ret_rc = vote_lines(f, w, depth, head, whole, &v);
+		if (v.strong * 2 < v.records || !v.strong)
+			continue;
+		unsigned share = v.strong * 1000 / v.records;
+		if (share > most) {
+			most = share;
+			best = w;
+		}
+	}
+	return *ret_rc < 0 ? NULL : best;
+}
+
+/* --- what is inside --- */
+
+struct group { /* of one origin */
+	struct origin_choice choice;
+	struct buf text;
+	unsigned records;
+};
+
+struct inside {
+	struct group *group;
+	size_t n, cap, last;
+	struct buf all; /* first records of all of them */
+	unsigned records;
+};
+
+static void inside_done(struct inside *in)
+{
+	for (size_t i = 0; i < in->n; i++)
+		buf_done(&in->group[i].text);
+	free(in->group);
+	buf_done(&in->all);
+}
+
+static int group_of(struct inside *in, const struct origin *from, struct group **ret, struct err *err)
+{
+	for (size_t k = 0; k < in->n; k++) {
+		size_t i = (in->last + k) % in->n;
+		if (in->group[i].choice.place == from->place) {
+			in->last = i;
+			*ret = &in->group[i];
+			return 0;
+		}
+	}
+	if (in->n == in->cap) {
+		size_t cap = in->cap ? in->cap * 2 : 8;
+		struct group *grown = reallocarray(in->group, cap, sizeof(*grown));
+		if (!grown)
+			return err_nomem(err);
+		in->group = grown;
+		in->cap = cap;
+	}
+	in->last = in->n;
+	*ret = &in->group[in->n++];
+	**ret = (struct group){.choice = {from->place, from->role, NULL}, .text = BUF_INIT(4 * MIB)};
+	return 0;
+}
+
+/* One line, whatever it holds. */
+static int add_line(struct buf *b, struct text t, struct err *err)
+{
+	size_t from = b->len;
+	if (b->len + t.len + 1 > b->max)
+		return 0;
+	int rc = buf_add_text(b, t, err);
+	for (size_t i = from; rc == 0 && i < b->len; i++)
+		if (b->ptr[i] == '\n')
+			b->ptr[i] = ' ';
+	return rc < 0 ? rc : buf_add_char(b, '\n', err);
+}
+
+static int on_inner(void *ctx, const struct origin *from, struct text record, struct err *err)
+{
+	struct inside *in = ctx;
+	struct group *g = NULL;
+	if (!text_trim(record).len)
+		return 0;
+	int rc = in->n < ORIGINS_MAX || (in->n && in->group[in->last].choice.place == from->place)
+		     ? group_of(in, from, &g, err)
+		     : 1;
+	if (rc == 0 && g->records++ < DETECT_RECORDS)
+		rc = add_line(&g->text, record, err);
+	if (rc == 0 && in->records < LOOK)
+		rc = add_line(&in->all, record, err);
+	return rc != 0 ? rc : ++in->records >= INNER_RECORDS;
+}
+
+/* Takes the head apart by the wrappers of the stack. */
+static int look_inside(struct formats *f, const struct stack *stack, struct text head, bool whole, struct inside *in,
+		       struct err *err)
+{
+	const struct records_ask ask = {.stack = stack, .outer = STAMP_INIT};
+	const struct records_sink sink = {.inner = on_inner, .ctx = in};
+	struct records r = {0};
+	if (!whole && !stack_document(stack) && !stack->wrap[0]->frame) { /* a line that the head cuts is left out */
+		const char *nl = memrchr(head.ptr, '\n', head.len);
+		if (nl)
+			head.len = (size_t)(nl + 1 - head.ptr);
+	}
+	char *copy = calloc(1, head.len + BUF_PADDING);
+	if (!copy)
+		return err_nomem(err);
+	memcpy(copy, head.ptr, head.len);
+	*in = (struct inside){.all = BUF_INIT(4 * MIB)};
+	int rc = records_begin(&r, f, &ask, &sink, err);
+	if (rc == 0)
+		rc = records_feed(&r, copy, head.len, 0, err);
+	if (rc == 0)
+		rc = records_end(&r, err);
+	records_done(&r);
+	free(copy);
+	return rc;
+}
+
+/* --- formats by origin --- */
+
+static int choose_groups(struct formats *f, struct inside *in, struct detection *ret, struct err *err)
+{
+	struct detection best = {0};
+	unsigned most = 0;
+	for (size_t i = 0; i < in->n; i++) {
+		struct detection d;
+		struct group *g = &in->group[i];
+		int rc = detect_lines(f, buf_text(&g->text), true, &d, err);
+		if (rc < 0)
+			return rc;
+		g->choice.parser = d.parser;
+		bool better = d.parser ? !best.parser || g->records > most : !best.parser && g->records > most;
+		if (better) {
+			best = d;
+			most = g->records;
+		}
+	}
+	*ret = best;
+	if (!ret->parser && !ret->reason)
+		ret->reason = "empty";
+	return 0;
+}
+
+static int keep_choices(struct stack *s, const struct inside *in, struct err *err)
+{
+	s->choice = calloc(in->n + 1, sizeof(*s->choice));
+	if (!s->choice)
+		return err_nomem(err);
+	for (size_t i = 0; i < in->n; i++)
+		s->choice[i] = in->group[i].choice;
+	s->n_choices = in->n;
+	return 0;
+}
+
+/* Of two chances, to be read as it is or by way of the wrappers: do these win? */
+static bool wrappers_win(const struct stack *s, const struct stack *asked, const struct detection *bare,
+			 const struct detection *inner)
+{
+	if (!s->n)
+		return false;
+	if (asked || inner->parser)
+		return true;
+	return stack_many(s) && !bare->parser;
+}
+
+int detect_stack(struct formats *f, struct text head, bool whole, const struct stack *asked, struct detection *ret,
+		 struct stack *ret_stack, struct err *err)
+{
+	struct stack s = {0};
+	struct inside in = {0};
+	struct detection inner = {0};
+	int rc = 0;
+	bool given = asked && asked->n;
+	if (given) {
+		s = *asked;
+		s.parser = NULL;
+	} else {
+		s.wrap[0] = detect_wrapper(f, head, whole, 0, &rc);
+		s.n = s.wrap[0] != NULL;
+	}
+	if (rc < 0 || !s.n)
+		return rc;
+	rc = look_inside(f, &s, head, whole, &in, err);
+	while (rc == 0 && !given && s.n < WRAP_DEPTH_MAX) {
+		const struct wrapper *w = detect_wrapper(f, buf_text(&in.all), true, s.n, &rc);
+		if (!w || rc < 0)
+			break;
+		s.wrap[s.n++] = w;
+		inside_done(&in);
+		rc = look_inside(f, &s, head, whole, &in, err);
+	}
+	if (rc == 0)
+		rc = choose_groups(f, &in, &inner, err);
+	if (rc == 0 && wrappers_win(&s, asked, ret, &inner)) {
+		*ret = inner;
+		if (stack_many(&s) && !inner.parser)
+			ret->reason = NULL;
+		*ret_stack = s;
+		rc = keep_choices(ret_stack, &in, err);
+	} else if (rc == 0 && !ret->parser && !ret->best) {
+		ret->best = inner.best; /* why: what is inside is not known either */
+		ret->reason = inner.reason;
+	}
+	inside_done(&in);
+	return rc;
+}
