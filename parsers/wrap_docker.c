@@ -62,7 +62,7 @@ static int record(struct unwrap *u, struct text record)
 		return unwrap_refuse(u, r < 0 ? "torn" : "no_docker");
 	w.text = scan_unescape(log, &u->scratch);
 	if (!w.text.ptr && log.len)
-		return ERR_NOMEM;
+		return err_nomem(u->err);
 	w.more = !text_ends(w.text, "\n");
 	if (!w.more)
 		w.text.len--;

@@ -27,8 +27,11 @@ struct wrapped {
 	/* whose it is; "" unknown. Pieces with other words here are not each other's neighbours. */
 	struct text host, unit, pod, container;
 	struct text stream;  /* stdout, stderr */
-	bool more;           /* it goes on in the next piece of the same origin */
-	uint32_t off, len;   /* its place in the outer record, for references; len 0: all of it */
+	bool more; /* it goes on in the next piece of the same origin */
+	bool cut;  /* what wrote it may have cut it at its end: what stands there is not to be relied on */
+	/* Its place in the outer record, which references name; len 0: all of it. Places do not overlap, in whatever order
+	 * they come; what is between them is accounted as context. */
+	uint32_t off, len;
 };
 
 struct unwrap;

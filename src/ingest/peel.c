@@ -3,8 +3,7 @@
  *
  * An outer record gives pieces. A piece that goes on waits at its origin for the rest; a whole one is taken apart by the next
  * wrapper, or parsed. Its bytes are accounted when its verdict is known, so those of a record in pieces come later than
- * what was written in between. Bytes of an outer record between two pieces go with the second one, those at its end with
- * the last one.
+ * what was written in between. What a wrapper writes between two pieces is context.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +19,10 @@ struct outer {
 	struct stamp ts;       /* of the one above */
 	uint64_t off, len;     /* its text in the source, for references */
 	struct spans spans;    /* bytes not given to a piece yet */
-	uint64_t begin, spent, bytes; /* at depth 0: where its bytes begin, how many of them pieces have taken, all */
-	uint64_t before;              /* of these, in front of its text */
+	uint64_t begin, bytes; /* at depth 0: where its bytes begin, how many */
+	uint64_t before;       /* of these, in front of its text */
+	uint64_t taken, reach; /* how many pieces have taken, and up to where */
 	unsigned given;
-	struct origin *last; /* origin of the last piece */
 	bool cut;            /* the source may have ended in the middle of it */
 };
 
@@ -202,22 +201,22 @@ static int take_inner(struct records *r, const struct origin *from, struct stamp
 
 /* --- pieces --- */
 
-/* What no piece took of it. */
+/* What no piece took of it: what the wrapper wrote round them, and what breaks off behind them. */
 static int account_outer(struct records *r, struct outer *o, struct text t, enum verdict v, const char *reason)
 {
+	bool own = !o->given || v == RECORD_UNPARSED;
+	uint64_t end = own && o->depth == 0 ? o->bytes - o->reach : 0;
+	const struct record rec = {t, o->off, o->len};
 	int rc = 0;
 	if (o->depth == 0)
-		rc = spans_add(&o->spans, o->begin + o->spent, o->bytes - o->spent, r->err);
-	if (rc == 0 && (!o->given || v == RECORD_UNPARSED)) {
-		const struct record rec = {t, o->off, o->len};
-		r->at = o->parent ? &o->parent->parse : &r->bare;
+		account_extend(&r->account, RECORD_CONTEXT, o->bytes - o->taken - end);
+	if (!own)
+		return 0;
+	if (o->depth == 0)
+		rc = spans_add(&o->spans, o->begin + o->reach, end, r->err);
+	r->at = o->parent ? &o->parent->parse : &r->bare;
+	if (rc == 0)
 		rc = record_classify(r, &rec, o->spans.at, o->spans.n, v == RECORD_PARSED ? RECORD_CONTEXT : v, reason);
-	} else if (rc == 0 && o->last->pending) {
-		for (size_t i = 0; i < o->spans.n && rc == 0; i++)
-			rc = spans_add(&o->last->spans, o->spans.at[i].off, o->spans.at[i].len, r->err);
-	} else if (rc == 0) {
-		rc = record_rest(r, o->spans.at, o->spans.n);
-	}
 	r->at = &r->bare;
 	return rc;
 }
@@ -332,10 +331,13 @@ static int on_piece(void *ctx, const struct wrapped *piece)
 	if (r->enough)
 		return 0;
 	if (o->depth == 0) { /* deeper, its place is that of the record round it */
-		uint64_t end = piece->len ? o->before + piece->off + piece->len : o->bytes;
-		end = MIN(MAX(end, o->spent), o->bytes);
-		rc = spans_add(&o->spans, o->begin + o->spent, end - o->spent, r->err);
-		o->spent = end;
+		uint64_t from = piece->len ? o->before + piece->off : o->reach;
+		uint64_t end = piece->len ? from + piece->len : o->bytes;
+		if (end > o->bytes || from > end)
+			return err_set(r->err, ERR_BUG, "a piece lies outside of its record");
+		rc = spans_add(&o->spans, o->begin + from, end - from, r->err);
+		o->taken += end - from;
+		o->reach = MAX(o->reach, end);
 		if (piece->len) {
 			at.off = o->off + piece->off;
 			at.len = piece->len;
@@ -350,12 +352,11 @@ static int on_piece(void *ctx, const struct wrapped *piece)
 	if (rc < 0)
 		return rc;
 	o->given++;
-	o->last = s;
 	struct stamp ts = piece->ts.ns != TIME_UNKNOWN ? piece->ts : o->ts;
 	if (s->pending || piece->more)
 		rc = wait_for_more(r, s, piece, ts, at, &o->spans);
 	else
-		rc = deliver(r, s, ts, at, &o->spans, o->cut);
+		rc = deliver(r, s, ts, at, &o->spans, o->cut || piece->cut);
 	o->spans.n = 0;
 	return rc;
 }
@@ -418,7 +419,7 @@ int outer_take(struct records *r, struct text t, uint64_t before, uint64_t bytes
 	o->begin = r->off;
 	o->before = before;
 	o->bytes = bytes;
-	o->spent = o->given = 0;
+	o->taken = o->reach = o->given = 0;
 	o->spans.n = 0;
 	o->cut = r->unended && !r->ask.stack->wrap[0]->closed;
 	int rc = take_apart(r, o, t);

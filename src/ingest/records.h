@@ -67,7 +67,6 @@ struct records {
 
 	/* a wrapped source */
 	struct origins *origins;    /* NULL: it is not */
-	enum verdict rest;          /* class of what was accounted last */
 	struct outer *outer;        /* the record at hand */
 	struct stamp seen;          /* when a wrapper saw the inner record at hand */
 	struct text worker;         /* whose a wrapper says it is */

@@ -295,21 +295,9 @@ int record_classify(struct records *r, const struct record *rec, const struct sp
 		if (class == RECORD_UNPARSED)
 			rc = add_reject(r, spans[i].off, spans[i].len, false, "");
 	}
-	r->at->last = r->rest = class;
+	r->at->last = class;
 	if (rc == 0 && r->sink.record)
 		rc = r->sink.record(r->sink.ctx, rec->off, rec->text, v, v == RECORD_UNPARSED ? reason : NULL);
-	return rc;
-}
-
-int record_rest(struct records *r, const struct span *spans, size_t n)
-{
-	enum verdict class = r->rest ? r->rest : RECORD_CONTEXT;
-	int rc = 0;
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		account_extend(&r->account, class, spans[i].len);
-		if (class == RECORD_UNPARSED)
-			rc = add_reject(r, spans[i].off, spans[i].len, false, "");
-	}
 	return rc;
 }
 
