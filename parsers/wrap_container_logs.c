@@ -32,7 +32,7 @@ static size_t read_time(struct text t, struct stamp *ret)
 {
 	size_t used;
 
-	if (t.len < 31 || t.ptr[0] < '0' || t.ptr[0] > '9' || t.ptr[10] != 'T' || t.ptr[19] != '.' ||
+	if (t.len < 30 || t.ptr[0] < '0' || t.ptr[0] > '9' || t.ptr[10] != 'T' || t.ptr[19] != '.' ||
 	    (t.ptr[29] >= '0' && t.ptr[29] <= '9') || !stamp_parse_iso(t, ret, &used) || used < 30 ||
 	    ret->quality != STAMP_ZONED)
 		return 0;

@@ -14,10 +14,10 @@
 #include "wrap_json.h"
 
 struct fields {
-	struct text log, message;                /* raw */
-	struct stamp date, time;                 /* the collector's, the runtime's */
+	struct text log, message; /* raw */
+	struct stamp date, time;  /* the collector's, the runtime's */
 	bool has_log, has_message;
-	bool kubernetes, marked, collected;      /* it has what a container runtime's own record has not */
+	bool kubernetes, marked, collected; /* it has what a container runtime's own record has not */
 	bool partial, partial_last;
 };
 
@@ -93,9 +93,10 @@ static bool out_file(struct text *t, struct stamp *ts)
 	comma = text_find_char(text_sub(rest, 0, 64), ',', 0);
 	if (comma == SIZE_MAX)
 		return false;
+	for (size_t i = 0; i < comma; i++)
+		if ((rest.ptr[i] < '0' || rest.ptr[i] > '9') && rest.ptr[i] != '.')
+			return false;
 	outer_time(text_sub(rest, 0, comma), ts);
-	if (ts->ns == TIME_UNKNOWN)
-		return false;
 	s = (struct json_scan){rest.ptr + comma + 1, rest.ptr + rest.len};
 	if (nested && (!scan_value(&s, &v) || scan_peek(&s) != ']'))
 		return false;

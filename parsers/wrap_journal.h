@@ -8,21 +8,15 @@
 
 #include "pagetrail/wrapper.h"
 
-enum journal_field {
-	J_MESSAGE,
-	J_TIME,
-	J_HOST,
-	J_UNIT,
-	J_IDENTIFIER,
-	J_CONTAINER,
-	J_PARTIAL,
-	J_FIELDS
-};
+enum journal_field { J_MESSAGE, J_TIME, J_HOST, J_UNIT, J_IDENTIFIER, J_CONTAINER, J_PARTIAL, J_FIELDS };
 
 static const char *const journal_fields[J_FIELDS] = {
-    [J_MESSAGE] = "MESSAGE",          [J_TIME] = "__REALTIME_TIMESTAMP",
-    [J_HOST] = "_HOSTNAME",           [J_UNIT] = "_SYSTEMD_UNIT",
-    [J_IDENTIFIER] = "SYSLOG_IDENTIFIER", [J_CONTAINER] = "CONTAINER_NAME",
+    [J_MESSAGE] = "MESSAGE",
+    [J_TIME] = "__REALTIME_TIMESTAMP",
+    [J_HOST] = "_HOSTNAME",
+    [J_UNIT] = "_SYSTEMD_UNIT",
+    [J_IDENTIFIER] = "SYSLOG_IDENTIFIER",
+    [J_CONTAINER] = "CONTAINER_NAME",
     [J_PARTIAL] = "CONTAINER_PARTIAL_MESSAGE",
 };
 

@@ -11,24 +11,26 @@
 /* [27,91,51]: the bytes. */
 static int read_bytes(struct text v, struct arena *a, struct text *ret)
 {
-	struct json_scan s = {v.ptr, v.ptr + v.len};
-	struct text number;
 	char *out = arena_alloc(a, v.len / 2 + 1 + BUF_PADDING);
 	size_t n = 0;
-	int64_t byte;
-	int r;
 
 	if (!out)
 		return ERR_NOMEM;
-	if (!scan_open(&s, '['))
-		return 0;
-	while ((r = scan_element(&s)) == 1) {
-		if (!scan_value(&s, &number) || !text_int64(number, &byte) || byte < 0 || byte > 255)
+	for (size_t i = 1; i + 1 < v.len; i++) {
+		unsigned byte = 0, digits = 0;
+
+		while (i + 1 < v.len && v.ptr[i] == ' ')
+			i++;
+		for (; i + 1 < v.len && v.ptr[i] >= '0' && v.ptr[i] <= '9' && digits < 3; digits++)
+			byte = byte * 10 + (unsigned)(v.ptr[i++] - '0');
+		while (i + 1 < v.len && v.ptr[i] == ' ')
+			i++;
+		if (!digits || byte > 255 || (i + 1 < v.len && v.ptr[i] != ','))
 			return 0;
 		out[n++] = (char)byte;
 	}
 	*ret = (struct text){out, n};
-	return r == 0;
+	return 1;
 }
 
 /* 1 the text; 0 there is none that can be read. */
@@ -99,7 +101,8 @@ static int record(struct unwrap *u, struct text record)
 	journal_facts(f, &w);
 	r = read_text(raw[J_MESSAGE], &u->scratch, &w.text);
 	if (r <= 0)
-		return r < 0 ? err_nomem(u->err) : unwrap_refuse(u, text_is(raw[J_MESSAGE], "null") ? "content_left_out" : "odd_message");
+		return r < 0 ? err_nomem(u->err)
+			     : unwrap_refuse(u, text_is(raw[J_MESSAGE], "null") ? "content_left_out" : "odd_message");
 	r = unwrap_give(u, &w);
 	return r < 0 ? r : RECORD_PARSED;
 }

@@ -10,6 +10,9 @@
 
 #include "wrap_json.h"
 
+enum { BROKEN = 2 };
+
+/* 1 a line, 0 something else, BROKEN, ERR_NOMEM. */
 static int read_json(struct text t, struct arena *a, struct wrapped *w)
 {
 	struct json_scan s = {t.ptr, t.ptr + t.len};
@@ -22,10 +25,10 @@ static int read_json(struct text t, struct arena *a, struct wrapped *w)
 	while ((r = scan_member(&s, &key)) == 1) {
 		if (text_is(key, "labels") && scan_peek(&s) == '{' && !has_labels) {
 			if (!origin_labels(&s, a, w))
-				return -1;
+				return BROKEN;
 			has_labels = true;
 		} else if (!scan_value(&s, &v)) {
-			return -1;
+			return BROKEN;
 		} else if (text_is(key, "line") && v.ptr[0] == '"' && !has_line) {
 			line = text_sub(v, 1, v.len - 2);
 			has_line = true;
@@ -34,7 +37,7 @@ static int read_json(struct text t, struct arena *a, struct wrapped *w)
 		}
 	}
 	if (r < 0 || !scan_over(&s))
-		return -1;
+		return BROKEN;
 	if (!has_line || !has_labels || w->ts.ns == TIME_UNKNOWN)
 		return 0;
 	w->text = scan_unescape(line, a);
@@ -105,7 +108,7 @@ static int record(struct unwrap *u, struct text record)
 	if (r == ERR_NOMEM)
 		return err_nomem(u->err);
 	if (r != 1)
-		return unwrap_refuse(u, r < 0 ? "torn" : "no_logcli");
+		return unwrap_refuse(u, r == BROKEN ? "torn" : "no_logcli");
 	if (text_ends(w.text, "\n"))
 		w.text.len--;
 	r = unwrap_give(u, &w);

@@ -59,8 +59,8 @@ static bool read_body(struct walk *x, struct text *ret)
 		return false;
 	one = (struct json_scan){body.ptr, body.ptr + body.len};
 	*ret = body;
-	if (scan_open(&one, '{') && scan_member(&one, &key) == 1 && text_is(key, "stringValue") && scan_value(&one, &v) &&
-	    v.ptr[0] == '"') {
+	if (scan_open(&one, '{') && scan_member(&one, &key) == 1 && text_is(key, "stringValue") &&
+	    scan_value(&one, &v) && v.ptr[0] == '"') {
 		*ret = scan_unescape(text_sub(v, 1, v.len - 2), &x->u->scratch);
 		if (!ret->ptr)
 			x->rc = ERR_NOMEM;
@@ -198,8 +198,8 @@ static bool is_request(struct json_scan *s)
 {
 	struct text key;
 
-	return scan_open(s, '{') && scan_member(s, &key) == 1 && (text_is(key, "resourceLogs") || text_is(key, "resource_logs")) &&
-	       scan_peek(s) == '[';
+	return scan_open(s, '{') && scan_member(s, &key) == 1 &&
+	       (text_is(key, "resourceLogs") || text_is(key, "resource_logs")) && scan_peek(s) == '[';
 }
 
 static enum bid bid(struct unwrap *u, struct text record)

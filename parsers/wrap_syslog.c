@@ -18,7 +18,8 @@ static bool is_digit(char c)
 
 static int two(const char *p)
 {
-	return (p[0] == ' ' || is_digit(p[0])) && is_digit(p[1]) ? (p[0] == ' ' ? 0 : p[0] - '0') * 10 + p[1] - '0' : -1;
+	return (p[0] == ' ' || is_digit(p[0])) && is_digit(p[1]) ? (p[0] == ' ' ? 0 : p[0] - '0') * 10 + p[1] - '0'
+								 : -1;
 }
 
 /* "Sep  4 03:12:44" with or without a fraction: its length, or 0. */
@@ -41,8 +42,8 @@ static size_t read_bsd_time(struct text t, struct stamp *ret)
 				scale /= 10;
 				fraction += (t.ptr[n] - '0') * scale;
 			}
-	if (!stamp_from_civil(WRAP_LEAP_YEAR, month + 1, two(t.ptr + 4), two(t.ptr + 7), two(t.ptr + 10), two(t.ptr + 13),
-			      fraction, &ret->ns))
+	if (!stamp_from_civil(WRAP_LEAP_YEAR, month + 1, two(t.ptr + 4), two(t.ptr + 7), two(t.ptr + 10),
+			      two(t.ptr + 13), fraction, &ret->ns))
 		return 0;
 	ret->quality = STAMP_YEARLESS;
 	ret->precision_ns = n > 15 ? 1000 : NS_PER_S;
@@ -58,7 +59,8 @@ static size_t pri_length(struct text t)
 		return 0;
 	while (n < 4 && is_digit(t.ptr[n]))
 		n++;
-	return n > 1 && t.ptr[n] == '>' ? n + 1 : 0;
+	/* 24 facilities of 8 severities */
+	return n > 1 && t.ptr[n] == '>' && !(n == 4 && memcmp(t.ptr + 1, "191", 3) > 0) ? n + 1 : 0;
 }
 
 /* "85 " before the priority. */
@@ -96,8 +98,24 @@ static bool read_tag(struct text *rest, struct text *tag, bool *ret_pid)
 	return true;
 }
 
+/* A value without the backslashes before '"', '\\' and ']'. */
+static struct text unescape(struct text t, struct arena *a)
+{
+	char *out;
+	size_t n = 0;
+
+	if (!t.len || !memchr(t.ptr, '\\', t.len) || !(out = arena_alloc(a, t.len)))
+		return t;
+	for (size_t i = 0; i < t.len; i++) {
+		if (t.ptr[i] == '\\' && i + 1 < t.len && strchr("\"\\]", t.ptr[i + 1]))
+			i++;
+		out[n++] = t.ptr[i];
+	}
+	return (struct text){out, n};
+}
+
 /* [ID NAME="VALUE" …]…: what is behind; values of pods and containers are taken. false: it does not end. */
-static bool read_data(struct text *rest, struct wrapped *w)
+static bool read_data(struct text *rest, struct arena *a, struct wrapped *w)
 {
 	size_t i = 0, name = 0, from;
 
@@ -117,9 +135,9 @@ static bool read_data(struct text *rest, struct wrapped *w)
 				i += rest->ptr[i] == '\\';
 			value = text_sub(*rest, from, i - from);
 			if (text_is(key, "pod=") || text_is(key, "pod_name="))
-				w->pod = value;
+				w->pod = unescape(value, a);
 			else if (text_is(key, "container=") || text_is(key, "container_name="))
-				w->container = value;
+				w->container = unescape(value, a);
 		}
 		i++;
 	}
@@ -129,14 +147,14 @@ static bool read_data(struct text *rest, struct wrapped *w)
 	return true;
 }
 
-static bool read_5424(struct text t, struct wrapped *w)
+static bool read_5424(struct text t, struct arena *a, struct wrapped *w)
 {
 	struct text time, skipped;
 	size_t used;
 
 	t = text_from(t, 2);
 	if (!word(&t, &time) || !word(&t, &w->host) || !word(&t, &w->unit) || !word(&t, &skipped) ||
-	    !word(&t, &skipped) || !read_data(&t, w))
+	    !word(&t, &skipped) || !read_data(&t, a, w))
 		return false;
 	if (!stamp_parse_iso(time, &w->ts, &used) || used != time.len)
 		w->ts = STAMP_INIT;
@@ -153,14 +171,14 @@ static bool read_5424(struct text t, struct wrapped *w)
 	return true;
 }
 
-static enum bid read_line(struct text t, struct wrapped *w)
+static enum bid read_line(struct text t, struct arena *a, struct wrapped *w)
 {
 	size_t octets = octets_length(t), pri = pri_length(text_from(t, octets)), n;
 	bool pid, iso = false;
 
 	t = text_from(t, octets + pri);
 	if (pri && text_starts(t, "1 "))
-		return read_5424(t, w) ? BID_STRONG : BID_NO;
+		return read_5424(t, a, w) ? BID_STRONG : BID_NO;
 	n = read_bsd_time(t, &w->ts);
 	if (!n && t.len > 20 && t.ptr[10] == 'T' && is_digit(t.ptr[0]) && stamp_parse_iso(t, &w->ts, &n) &&
 	    w->ts.quality == STAMP_ZONED)
@@ -179,17 +197,16 @@ static enum bid read_line(struct text t, struct wrapped *w)
 /* What journalctl says itself. */
 static bool is_chatter(struct text t)
 {
-	return text_starts(t, "-- ") && (text_starts(t, "-- Logs begin") || text_starts(t, "-- Journal begins") ||
-					 text_starts(t, "-- Boot ") || text_starts(t, "-- No entries") ||
-					 text_starts(t, "-- Reboot --"));
+	return text_starts(t, "-- ") &&
+	       (text_starts(t, "-- Logs begin") || text_starts(t, "-- Journal begins") || text_starts(t, "-- Boot ") ||
+		text_starts(t, "-- No entries") || text_starts(t, "-- Reboot --"));
 }
 
 static enum bid bid(struct unwrap *u, struct text record)
 {
 	struct wrapped w = {0};
 
-	(void)u;
-	return is_chatter(record) ? BID_WEAK : read_line(record, &w);
+	return is_chatter(record) ? BID_WEAK : read_line(record, &u->scratch, &w);
 }
 
 /* Limits of relays: RFC 3164, rsyslog's old and new default, and those in between. */
@@ -205,7 +222,7 @@ static int record(struct unwrap *u, struct text record)
 
 	if (is_chatter(record))
 		return RECORD_CONTEXT;
-	if (read_line(record, &w) == BID_NO)
+	if (read_line(record, &u->scratch, &w) == BID_NO)
 		return unwrap_refuse(u, record.len && record.ptr[0] == ' ' ? "continued" : "no_syslog");
 	w.cut = at_a_limit(record.len) || at_a_limit(record.len + 1);
 	r = unwrap_give(u, &w);

@@ -26,9 +26,9 @@ struct wrapped {
 	struct stamp ts;  /* when the wrapper saw it; STAMP_NONE: it does not say; STAMP_YEARLESS: in WRAP_LEAP_YEAR */
 	/* whose it is; "" unknown. Pieces with other words here are not each other's neighbours. */
 	struct text host, unit, pod, container;
-	struct text stream;  /* stdout, stderr */
-	bool more; /* it goes on in the next piece of the same origin */
-	bool cut;  /* what wrote it may have cut it at its end: what stands there is not to be relied on */
+	struct text stream; /* stdout, stderr */
+	bool more;          /* it goes on in the next piece of the same origin */
+	bool cut;           /* what wrote it may have cut it at its end: what stands there is not to be relied on */
 	/* Its place in the outer record, which references name; len 0: all of it. Places do not overlap, in whatever order
 	 * they come; what is between them is accounted as context. */
 	uint32_t off, len;
@@ -41,7 +41,7 @@ struct wrapper {
 	const char *summary; /* MUST: one line for `formats list` */
 	const char *checked; /* MUST: versions whose source or documents were read */
 	enum shape shape;
-	bool many; /* one source can hold the logs of several processes that have nothing to do with each other */
+	bool many;   /* one source can hold the logs of several processes that have nothing to do with each other */
 	bool closed; /* a record shows where it ends: the last one is whole without a line end, too */
 	size_t state_bytes; /* zeroed memory at u->state, for what is learned: nothing may depend on it but time */
 	/* MUST. Is this outer record of my shape? A document is seen by its first bytes alone. STRONG: nobody else

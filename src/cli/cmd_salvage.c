@@ -180,8 +180,12 @@ static int fill(struct case_file *from, struct case_file **to, const char *old, 
 	system_catch_stop();
 	case_stop_on(from, &system_stop);
 	case_stop_on(*to, &system_stop);
-	const struct ingest_options o = {
-	    .parsers = parsers, .n_parsers = n_parsers, .wrappers = wrappers, .n_wrappers = n_wrappers, .now_ns = system_now_ns(), .stop = &system_stop};
+	const struct ingest_options o = {.parsers = parsers,
+					 .n_parsers = n_parsers,
+					 .wrappers = wrappers,
+					 .n_wrappers = n_wrappers,
+					 .now_ns = system_now_ns(),
+					 .stop = &system_stop};
 	int rc = rows_open(&run.rows, rows, new, TEXT("salvage"), columns, ARRAY_SIZE(columns),
 			   "source,path,status,bytes,lost,records,events,why", err);
 	if (rc)

@@ -270,8 +270,8 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, a->c,
-			     "SELECT bytes, format, tz, path, coalesce(reason, ''), worker_basis, format_basis FROM source "
-			     "WHERE source = ?1",
+			     "SELECT bytes, format, tz, path, coalesce(reason, ''), worker_basis, format_basis FROM "
+			     "source WHERE source = ?1",
 			     err);
 	if (rc == 0)
 		rc = sql_int(s, 1, a->source, err);

@@ -264,7 +264,7 @@ int detect_stack(struct formats *f, struct text head, bool whole, const struct s
 	if (rc < 0 || !s.n)
 		return rc;
 	rc = look_inside(f, &s, head, whole, &in, err);
-	while (rc == 0 && !given && s.n < WRAP_DEPTH_MAX) {
+	while (rc == 0 && !(given && asked->parser) && s.n < WRAP_DEPTH_MAX) {
 		const struct wrapper *w = detect_wrapper(f, buf_text(&in.all), true, s.n, &rc);
 		if (!w || rc < 0)
 			break;

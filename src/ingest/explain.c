@@ -179,7 +179,8 @@ static int explain_member(struct explain *x, struct source *src, const struct me
 	for (unsigned i = 0; i < stack.n && rc == 0; i++)
 		rc = say(x, "wrapper: %s (%s)", stack.wrap[i]->name, stack.wrap[i]->summary);
 	for (size_t i = 0; stack_many(&stack) && i < stack.n_choices && i < RECORDS_SHOWN && rc == 0; i++)
-		rc = say(x, "  origin %zu: %s", i + 1, stack.choice[i].parser ? stack.choice[i].parser->name : "not recognised");
+		rc = say(x, "  origin %zu: %s", i + 1,
+			 stack.choice[i].parser ? stack.choice[i].parser->name : "not recognised");
 	if (d.runner_up)
 		rc = say(x, "runner-up: %s, score %u", d.runner_up->name, d.runner_up_score);
 	if (rc == 0 && known)

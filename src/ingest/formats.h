@@ -11,11 +11,12 @@
 struct formats {
 	const struct parser *const *list;
 	size_t n;
-	struct parse **open; /* NULL until asked for */
-	bool *used;          /* since formats_renew() */
+	struct parse **open;                   /* NULL until asked for */
+	bool *used;                            /* since formats_renew() */
 	const struct wrapper *const *wrappers; /* set by formats_wrap() */
 	size_t n_wrappers;
-	struct unwrap *unwraps; /* WRAP_DEPTH_MAX of each wrapper: what is inside may be wrapped by the same one again */
+	struct unwrap
+	    *unwraps; /* WRAP_DEPTH_MAX of each wrapper: what is inside may be wrapped by the same one again */
 	struct err *err;
 };
 

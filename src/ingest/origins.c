@@ -247,7 +247,8 @@ int origins_get(struct origins *s, unsigned depth, const struct origin *parent, 
 	return get(s, depth, fact, ret, ret_old, err);
 }
 
-int origins_place(struct origins *s, const struct origin *of, struct origin **ret, struct origin **ret_old, struct err *err)
+int origins_place(struct origins *s, const struct origin *of, struct origin **ret, struct origin **ret_old,
+		  struct err *err)
 {
 	struct text fact[ORIGIN_FACTS];
 	memcpy(fact, of->fact, sizeof(fact));

@@ -38,10 +38,10 @@ struct origin_parse {
 
 enum { ORIGIN_FACTS = 5 };
 
-struct origin { /* or a place: its depth is one more than that of the last wrapper's origins */
-	uint64_t key;    /* of depth and all facts */
-	uint64_t place;  /* without stdout or stderr */
-	uint64_t role;   /* of container or unit alone; 0: neither is known */
+struct origin {         /* or a place: its depth is one more than that of the last wrapper's origins */
+	uint64_t key;   /* of depth and all facts */
+	uint64_t place; /* without stdout or stderr */
+	uint64_t role;  /* of container or unit alone; 0: neither is known */
 	unsigned depth;
 	struct text fact[ORIGIN_FACTS]; /* host, unit, pod, container, stream */
 	struct buf names;               /* they live here */
@@ -65,7 +65,7 @@ struct origins {
 	size_t n;
 	uint64_t turn;
 	struct origin *last[WRAP_DEPTH_MAX + 1]; /* found last, by depth */
-	size_t joined;       /* bytes that wait */
+	size_t joined;                           /* bytes that wait */
 };
 
 int spans_add(struct spans *s, uint64_t off, uint64_t len, struct err *err) MUST_CHECK;

@@ -23,10 +23,11 @@ struct outer {
 	uint64_t before;       /* of these, in front of its text */
 	uint64_t taken, reach; /* how many pieces have taken, and up to where */
 	unsigned given;
-	bool cut;            /* the source may have ended in the middle of it */
+	bool cut; /* the source may have ended in the middle of it */
 };
 
-static int deliver(struct records *r, struct origin *s, struct stamp ts, struct record rec, struct spans *spans, bool cut);
+static int deliver(struct records *r, struct origin *s, struct stamp ts, struct record rec, struct spans *spans,
+		   bool cut);
 static int on_piece(void *ctx, const struct wrapped *piece);
 
 /* --- a year for stamps without one --- */
@@ -137,9 +138,11 @@ static int parse_inner(struct records *r, struct origin *s, struct record rec, s
 		return rc;
 	r->main = p;
 	r->recognised = true;
+	/* two writers of one pipe end up in one line; what comes behind a line end is the text of whoever wrote it */
+	const char *nl = rec.text.len ? memchr(rec.text.ptr, '\n', rec.text.len) : NULL;
 	while (rc == 0 && p->parser->split && rec.text.len) {
 		size_t n = p->parser->split(p, rec.text);
-		if (n == 0 || n >= rec.text.len)
+		if (n == 0 || n >= rec.text.len || (nl && rec.text.ptr + n > nl))
 			break;
 		struct record part = rec;
 		part.text = text_sub(rec.text, 0, n);
@@ -375,7 +378,8 @@ static int take_apart_again(struct records *r, struct origin *s, struct stamp ts
 }
 
 /* A whole inner record: to the next wrapper, or to its parser. */
-static int deliver(struct records *r, struct origin *s, struct stamp ts, struct record rec, struct spans *spans, bool cut)
+static int deliver(struct records *r, struct origin *s, struct stamp ts, struct record rec, struct spans *spans,
+		   bool cut)
 {
 	int rc;
 	if (rec.text.len && rec.text.ptr[rec.text.len - 1] == '\r')

@@ -334,8 +334,8 @@ static int detect_head(struct session *s, const struct source *src, const struct
 
 /* The stack for this source, or an empty one with r->reason. */
 static int choose_format(struct session *s, const struct naming *n, const struct source *src, const struct member *m,
-			 const struct replay_ask *ask, struct arena *a, struct source_result *r,
-			 struct stack *ret, struct err *err)
+			 const struct replay_ask *ask, struct arena *a, struct source_result *r, struct stack *ret,
+			 struct err *err)
 {
 	const struct block *head = ask->first;
 	struct buf basis = BUF_INIT(1 * MIB);
@@ -424,8 +424,8 @@ static int say_zone(struct pipeline *p, const struct zone_votes *votes, struct s
 	if (!text_is(r->tz_basis, "assumed") || !zone_elected(votes, &offset, &n))
 		return 0;
 	int64_t minutes = llabs(offset) / 60;
-	snprintf(basis, sizeof(basis), TZ_BASIS_WRAPPER "%c%02d:%02d", offset < 0 ? '-' : '+', (int)(minutes / 60 % 100),
-		 (int)(minutes % 60));
+	snprintf(basis, sizeof(basis), TZ_BASIS_WRAPPER "%c%02d:%02d", offset < 0 ? '-' : '+',
+		 (int)(minutes / 60 % 100), (int)(minutes % 60));
 	r->tz_basis = arena_text(p->arena, text_of(basis));
 	return r->tz_basis.ptr ? 0 : err_nomem(err);
 }
@@ -457,8 +457,7 @@ static int run_source(struct pipeline *p, struct blocks *blocks, struct block *f
 	return rc;
 }
 
-static int begin_source(struct pipeline *p, bool as_it_is, uint64_t size_hint,
-			struct err *err)
+static int begin_source(struct pipeline *p, bool as_it_is, uint64_t size_hint, struct err *err)
 {
 	struct session *s = p->s;
 	if (s->o->plan)
@@ -472,8 +471,8 @@ static int begin_source(struct pipeline *p, bool as_it_is, uint64_t size_hint,
 }
 
 /* What is known once the last byte was read. */
-static int end_source(struct pipeline *p, struct source *src, struct blocks *blocks, struct naming *n,
-		      bool recognised, struct stored_member *sm, struct err *err)
+static int end_source(struct pipeline *p, struct source *src, struct blocks *blocks, struct naming *n, bool recognised,
+		      struct stored_member *sm, struct err *err)
 {
 	struct source_result *r = &sm->r;
 	int rc = naming_end(n, r, p->boot, p->several ? TEXT("") : p->record, p->wrapped, err);

@@ -28,8 +28,7 @@ static int take_line(struct records *r, struct text line, size_t ending)
 	if (known_format(r) && !before && line.len && !line.ptr[0]) {
 		size_t nul = line.len - line_strip_nul(line).len;
 		bool all = nul == line.len;
-		rc =
-		    record_piece(r, text_sub(line, 0, nul), r->off, nul + (all ? ending : 0), RECORD_UNPARSED, "nul");
+		rc = record_piece(r, text_sub(line, 0, nul), r->off, nul + (all ? ending : 0), RECORD_UNPARSED, "nul");
 		if (rc < 0 || all)
 			return rc;
 		line = text_from(line, nul);
@@ -94,12 +93,12 @@ static int carry_take(struct records *r)
 	bool only = nuls && !r->skipped && !text_chomp(t).len;
 	if (nuls)
 		rc = record_piece(r, (struct text){zeros, (size_t)MIN(nuls, sizeof(zeros))}, r->off,
-				    nuls + (only ? bytes : 0), RECORD_UNPARSED, "nul");
+				  nuls + (only ? bytes : 0), RECORD_UNPARSED, "nul");
 	if (rc < 0 || only)
 		bytes = 0;
 	else if (r->skipped || text_chomp(t).len > limit_of(r))
 		rc = record_piece(r, text_sub(t, 0, 256), r->off, bytes, RECORD_UNPARSED,
-				    known_format(r) ? "too_long" : unrecognised);
+				  known_format(r) ? "too_long" : unrecognised);
 	else if (r->document && r->origins) {
 		size_t bom = bom_length(t);
 		rc = outer_take(r, text_from(t, bom), bom, bytes);

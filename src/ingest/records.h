@@ -22,9 +22,9 @@ struct records_sink {
 	int (*record)(void *ctx, uint64_t off, struct text record, enum verdict v, const char *reason);
 	/* A run of records that were not understood, with their line ends; NULL allowed. */
 	int (*reject)(void *ctx, uint64_t off, uint64_t len, uint64_t n, const char *reason, struct err *err);
+	void *ctx;
 	/* Takes the inner records of a wrapped source, which then are not parsed; 1: no more are wanted. NULL: none does. */
 	int (*inner)(void *ctx, const struct origin *place, struct text record, struct err *err);
-	void *ctx;
 };
 
 struct records_ask {
@@ -41,7 +41,7 @@ struct records {
 	struct parse *main; /* of the record at hand; NULL: nothing recognises it */
 	bool document;
 	size_t (*frame)(struct text t, bool last); /* NULL: records are lines, or the whole source is one */
-	struct err *err; /* of the call at hand */
+	struct err *err;                           /* of the call at hand */
 	struct account account;
 	int64_t first_ns, last_ns;
 
@@ -66,12 +66,12 @@ struct records {
 	struct origin_parse bare, *at; /* what is parsed at the moment */
 
 	/* a wrapped source */
-	struct origins *origins;    /* NULL: it is not */
-	struct outer *outer;        /* the record at hand */
-	struct stamp seen;          /* when a wrapper saw the inner record at hand */
-	struct text worker;         /* whose a wrapper says it is */
-	bool recognised;            /* something was parsed */
-	bool enough;                /* the sink wants no more */
+	struct origins *origins; /* NULL: it is not */
+	struct outer *outer;     /* the record at hand */
+	struct stamp seen;       /* when a wrapper saw the inner record at hand */
+	struct text worker;      /* whose a wrapper says it is */
+	bool recognised;         /* something was parsed */
+	bool enough;             /* the sink wants no more */
 	char name[2 * NAME_MAX_BYTES];
 	struct zone_votes votes;
 };

@@ -271,7 +271,7 @@ static int add_reject(struct records *r, uint64_t off, uint64_t bytes, bool reco
 }
 
 int record_classify(struct records *r, const struct record *rec, const struct span *spans, size_t n, enum verdict v,
-	     const char *reason)
+		    const char *reason)
 {
 	int rc = 0;
 	enum verdict last = r->at->last;
@@ -302,7 +302,7 @@ int record_classify(struct records *r, const struct record *rec, const struct sp
 }
 
 int record_piece(struct records *r, struct text text, uint64_t text_off, uint64_t bytes, enum verdict v,
-		   const char *reason)
+		 const char *reason)
 {
 	const struct span span = {r->off, bytes};
 	const struct record rec = {text, text_off, text.len};

@@ -17,10 +17,10 @@ struct record {
 
 /* Accounts a record, or a piece that continues one, with these bytes. */
 int record_classify(struct records *r, const struct record *rec, const struct span *spans, size_t n, enum verdict v,
-	     const char *reason) MUST_CHECK;
+		    const char *reason) MUST_CHECK;
 /* Accounts the next `bytes` of the source; `text` is the record in them. */
 int record_piece(struct records *r, struct text text, uint64_t text_off, uint64_t bytes, enum verdict v,
-		   const char *reason) MUST_CHECK;
+		 const char *reason) MUST_CHECK;
 int record_flush(struct records *r) MUST_CHECK;
 /* Runs r->main over a record. *ret: its verdict; *ret_reason why it is unparsed. cut: it may go on. */
 int record_parse(struct records *r, const struct record *rec, bool cut, enum verdict *ret,

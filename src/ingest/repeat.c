@@ -89,8 +89,8 @@ static bool may_relate(const struct traits *part, const struct traits *whole)
 static bool related(struct session *s, const struct source_result *part, const struct source_result *whole)
 {
 	const struct ingest_options *o = s->o;
-	bool lines = part->format.len &&
-		     !format_is_document(part->format, o->parsers, o->n_parsers, o->wrappers, o->n_wrappers);
+	bool lines =
+	    part->format.len && !format_is_document(part->format, o->parsers, o->n_parsers, o->wrappers, o->n_wrappers);
 	struct traits a = custody_traits(part), b = custody_traits(whole);
 	return lines && may_relate(&a, &b);
 }

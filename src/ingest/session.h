@@ -16,15 +16,15 @@
 #include "spare.h"
 
 /* format_basis of a container that is kept as it is, and of a source that nothing could be read of */
-#define BASIS_AS_IT_IS "{\"reason\":\"a container, kept as it is\"}"
+#define BASIS_AS_IT_IS   "{\"reason\":\"a container, kept as it is\"}"
 #define TZ_BASIS_WRAPPER "wrapper " /* with the offset behind it, clock.c reads it */
-#define BASIS_NOT_READ "{\"reason\":\"not read\"}"
+#define BASIS_NOT_READ   "{\"reason\":\"not read\"}"
 
 struct session {
 	struct case_file *c; /* NULL in a plan */
 	const struct ingest_options *o;
 	struct formats formats;
-	struct zone *zone;           /* --tz */
+	struct zone *zone; /* --tz */
 	struct sources_file sources;
 	struct custody custody;
 	struct pool *pool;

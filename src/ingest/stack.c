@@ -36,8 +36,8 @@ bool stack_document(const struct stack *s)
 	return s->n ? s->wrap[0]->shape == SHAPE_DOCUMENT : s->parser && s->parser->shape == SHAPE_DOCUMENT;
 }
 
-bool stack_find(struct text name, const struct parser *const *list, size_t n,
-		const struct wrapper *const *wraps, size_t n_wraps, struct stack *ret)
+bool stack_find(struct text name, const struct parser *const *list, size_t n, const struct wrapper *const *wraps,
+		size_t n_wraps, struct stack *ret)
 {
 	struct text part;
 	bool any = false;
@@ -67,8 +67,8 @@ bool stack_fits(struct text format, struct text asked)
 	       (text_eq(text_from(format, format.len - n), asked) && format.ptr[format.len - n - 1] == '+');
 }
 
-bool format_known(struct text name, const struct parser *const *list, size_t n,
-		  const struct wrapper *const *wraps, size_t n_wraps)
+bool format_known(struct text name, const struct parser *const *list, size_t n, const struct wrapper *const *wraps,
+		  size_t n_wraps)
 {
 	struct stack s;
 	return stack_find(name, list, n, wraps, n_wraps, &s);

@@ -19,15 +19,15 @@ struct stack {
 	const struct wrapper *wrap[WRAP_DEPTH_MAX];
 	unsigned n;
 	const struct parser *parser;
-	bool forced; /* somebody said that parser: it is that of all origins */
+	bool forced;                  /* somebody said that parser: it is that of all origins */
 	struct origin_choice *choice; /* owned */
 	size_t n_choices;
 };
 
 enum { STACK_NAME_MAX = 256 };
 
-void stack_done(struct stack *s);                                      /* accepts a zeroed one */
-char *stack_name(const struct stack *s, char name[STACK_NAME_MAX]);    /* "" for none; returns name */
+void stack_done(struct stack *s);                                   /* accepts a zeroed one */
+char *stack_name(const struct stack *s, char name[STACK_NAME_MAX]); /* "" for none; returns name */
 bool stack_many(const struct stack *s);
 bool stack_document(const struct stack *s); /* the source is one record */
 /* Is what was asked for (a stack, its wrappers, or what is in them) what this format is? */

@@ -69,8 +69,8 @@ int ingest_text_wrapped(struct text name, const struct parser *const *list, size
 	if (rc == 0)
 		rc = formats_wrap(&f, wraps, n_wraps, err);
 	if (rc == 0)
-		rc = detect_with(&f, text_sub((struct text){copy, bytes.len}, 0, DETECT_BYTES), bytes.len <= DETECT_BYTES,
-				 &asked, &d, &stack, err);
+		rc = detect_with(&f, text_sub((struct text){copy, bytes.len}, 0, DETECT_BYTES),
+				 bytes.len <= DETECT_BYTES, &asked, &d, &stack, err);
 	if (rc == 0)
 		rc = run(&f, &stack, copy, bytes.len, &sink, ret, err);
 	stack_done(&stack);

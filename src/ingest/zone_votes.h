@@ -13,7 +13,7 @@ enum { ZONE_QUARTERS = 2 * 56 + 1 }; /* quarters of an hour, 14 hours each way *
 
 struct zone_votes {
 	uint32_t n[ZONE_QUARTERS];
-	uint64_t total; /* with those that fit no zone */
+	uint64_t total;   /* with those that fit no zone */
 	int64_t worst_ns; /* delay of those that fit */
 };
 

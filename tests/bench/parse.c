@@ -49,9 +49,8 @@ static char *read_file(const char *path, size_t *ret_len)
 
 /* The cutter may write before a block and looks behind it, so each block is copied to a place of its own, untimed; two
  * places, because the end of a block is used with the next. */
-static int parse_all(struct formats *f, const struct stack *stack, const char *bytes, size_t len,
-		     char *const place[2], double *ret_seconds, struct account *ret, uint64_t *ret_events,
-		     struct err *err)
+static int parse_all(struct formats *f, const struct stack *stack, const char *bytes, size_t len, char *const place[2],
+		     double *ret_seconds, struct account *ret, uint64_t *ret_events, struct err *err)
 {
 	const struct records_sink sink = {.event = on_event, .ctx = ret_events};
 	struct records r = {0};
@@ -98,8 +97,8 @@ static int run(const struct stack *asked, const char *bytes, size_t len, int run
 	if (rc == 0)
 		rc = formats_wrap(&f, wrappers, n_wrappers, err);
 	if (rc == 0)
-		rc = detect_with(&f, (struct text){bytes, len < DETECT_BYTES ? len : DETECT_BYTES}, len <= DETECT_BYTES, asked,
-				 &d, &stack, err);
+		rc = detect_with(&f, (struct text){bytes, len < DETECT_BYTES ? len : DETECT_BYTES}, len <= DETECT_BYTES,
+				 asked, &d, &stack, err);
 	if (rc)
 		return rc;
 	for (int i = 0; rc == 0 && i < runs; i++) {

@@ -32,9 +32,9 @@ static void fault(const char *fmt, ...)
 	faults++;
 }
 
-static void folder_of(const struct parser *p, char *out, size_t size)
+static void folder_of(const char *prefix, const char *name, char *out, size_t size)
 {
-	snprintf(out, size, "tests/parsers/%s", p->name);
+	snprintf(out, size, "tests/parsers/%s%s", prefix, name);
 	for (char *c = out; *c; c++)
 		*c = *c == '-' ? '_' : *c;
 }
@@ -44,12 +44,12 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Paths of the samples of one format, sorted. */
-static size_t samples_of(const struct parser *p, char (*paths)[NAME_BYTES])
+/* Paths of the samples of one format, sorted; prefix: of its folder. */
+static size_t samples_in(const char *prefix, const char *name, char (*paths)[NAME_BYTES])
 {
 	char folder[256];
 	size_t n = 0;
-	folder_of(p, folder, sizeof(folder));
+	folder_of(prefix, name, folder, sizeof(folder));
 	DIR *d = opendir(folder);
 	for (struct dirent *e; d && (e = readdir(d)) && n < FILES_MAX;) {
 		size_t len = strlen(e->d_name);
@@ -60,6 +60,11 @@ static size_t samples_of(const struct parser *p, char (*paths)[NAME_BYTES])
 		closedir(d);
 	qsort(paths, n, NAME_BYTES, by_name);
 	return n;
+}
+
+static size_t samples_of(const struct parser *p, char (*paths)[NAME_BYTES])
+{
+	return samples_in("", p->name, paths);
 }
 
 static bool read_file(const char *path, struct buf *out)
@@ -130,7 +135,8 @@ static void show_difference(const char *path, struct text want, struct text got)
 	      (int)MIN(g.len, 1000), g.ptr);
 }
 
-static void check_sample(const struct parser *p, const char *path)
+/* p NULL: a wrapper's sample, of this name. */
+static void check_sample(const struct parser *p, const char *name, const char *path)
 {
 	struct buf bytes = BUF_INIT(64 * MIB), want = BUF_INIT(64 * MIB);
 	struct dump d = {.out = BUF_INIT(64 * MIB), .events = BUF_INIT(64 * MIB), .path = path};
@@ -138,7 +144,9 @@ static void check_sample(const struct parser *p, const char *path)
 	struct err err = {0};
 	char expect[NAME_BYTES];
 	assert_true(read_file(path, &bytes));
-	int rc = ingest_text(p, parsers, n_parsers, buf_text(&bytes), on_event, on_record, &d, &a, &err);
+	int rc = p ? ingest_text(p, parsers, n_parsers, buf_text(&bytes), on_event, on_record, &d, &a, &err)
+		   : ingest_text_wrapped(text_of(name), parsers, n_parsers, wrappers, n_wrappers, buf_text(&bytes),
+					 on_event, on_record, &d, &a, &err);
 	if (rc < 0) {
 		fault("%s: %s", path, err.what);
 	} else {
@@ -182,7 +190,14 @@ static void test_samples(void **state)
 		if (!n)
 			fault("format %s has no samples", parsers[i]->name);
 		for (size_t k = 0; k < n; k++)
-			check_sample(parsers[i], paths[k]);
+			check_sample(parsers[i], NULL, paths[k]);
+	}
+	for (size_t i = 0; i < n_wrappers; i++) {
+		size_t n = samples_in("wrap_", wrappers[i]->name, paths);
+		if (!n)
+			fault("wrapper %s has no samples", wrappers[i]->name);
+		for (size_t k = 0; k < n; k++)
+			check_sample(NULL, wrappers[i]->name, paths[k]);
 	}
 	assert_int_equal(faults, 0);
 }
@@ -323,6 +338,112 @@ static void test_strangers(void **state)
 	assert_string_equal(d.reason, "tie");
 }
 
+/* --- the cross matrix of wrappers --- */
+
+struct look { /* does a format know what is inside, too? */
+	struct parse *p;
+	bool inside;
+};
+
+static int look_inside(void *ctx, const struct wrapped *piece)
+{
+	struct look *l = ctx;
+	arena_reset(&l->p->scratch);
+	l->inside = l->inside || l->p->parser->bid(l->p, piece->text) == BID_STRONG;
+	return 0;
+}
+
+/* A format may read through a wrapper's prefix, as long as it is the one that reads what is inside. */
+static bool reads_inside(struct unwrap *u, struct parse *p, struct text line)
+{
+	struct look look = {.p = p};
+	arena_reset(&u->scratch);
+	u->give = look_inside;
+	u->give_ctx = &look;
+	(void)u->wrapper->record(u, line);
+	u->give = NULL;
+	return look.inside;
+}
+
+static void check_wrapper_bids(struct unwrap *open, struct parse *formats, size_t own, const char *path,
+			       struct text bytes)
+{
+	struct text line;
+	if (own < n_wrappers && (wrappers[own]->frame || wrappers[own]->shape == SHAPE_DOCUMENT))
+		return;
+	for (unsigned n = 1; text_split(&bytes, '\n', &line); n++) {
+		line = text_chomp(line);
+		if (!text_trim(line).len)
+			continue;
+		if (own < n_wrappers) {
+			arena_reset(&open[own].scratch);
+			if (wrappers[own]->bid(&open[own], line) == BID_NO)
+				continue;
+		}
+		for (size_t i = 0; i < n_wrappers; i++) {
+			arena_reset(&open[i].scratch);
+			bool theirs = own >= n_wrappers && parsers[own - n_wrappers]->shape == SHAPE_LINES;
+			if (i != own && wrappers[i]->bid(&open[i], line) == BID_STRONG &&
+			    !(theirs && reads_inside(&open[i], &formats[own - n_wrappers], line)))
+				fault("%s, line %u: wrapper %s bids on it: %.*s", path, n, wrappers[i]->name,
+				      (int)MIN(line.len, SHOWN), line.ptr);
+		}
+		for (size_t i = 0; own < n_wrappers && i < n_parsers; i++) {
+			arena_reset(&formats[i].scratch);
+			if (parsers[i]->shape == SHAPE_LINES && parsers[i]->bid(&formats[i], line) == BID_STRONG &&
+			    !reads_inside(&open[own], &formats[i], line))
+				fault("%s, line %u: format %s bids on it: %.*s", path, n, parsers[i]->name,
+				      (int)MIN(line.len, SHOWN), line.ptr);
+		}
+	}
+}
+
+/* Wrappers leave other wrappers' and all formats' samples alone, and formats leave wrappers' alone. */
+static void test_wrapper_matrix(void **state)
+{
+	static char paths[FILES_MAX][NAME_BYTES];
+	struct unwrap *open = calloc(n_wrappers + 1, sizeof(*open));
+	struct parse *formats = calloc(n_parsers + 1, sizeof(*formats));
+	struct err err = {0};
+	(void)state;
+	faults = 0;
+	assert_non_null(open);
+	assert_non_null(formats);
+	for (size_t i = 0; i < n_wrappers; i++)
+		assert_int_equal(unwrap_open(&open[i], wrappers[i], &err), 0);
+	for (size_t i = 0; i < n_parsers; i++)
+		assert_int_equal(parse_open(&formats[i], parsers[i], &err), 0);
+	for (size_t i = 0; i < n_wrappers + n_parsers; i++) {
+		bool wrapped = i < n_wrappers;
+		size_t n = wrapped ? samples_in("wrap_", wrappers[i]->name, paths)
+				   : samples_of(parsers[i - n_wrappers], paths);
+		unsigned found = 0;
+		for (size_t k = 0; k < n; k++) {
+			struct buf bytes = BUF_INIT(64 * MIB);
+			struct detection d;
+			assert_true(read_file(paths[k], &bytes));
+			assert_int_equal(
+			    detect_wrapped(parsers, n_parsers, wrappers, n_wrappers, buf_text(&bytes), true, &d, &err),
+			    0);
+			if (wrapped && d.n_wraps)
+				found += d.wrap[0] == wrappers[i] && d.parser;
+			if (d.n_wraps && (!wrapped || d.wrap[0] != wrappers[i]))
+				fault("%s is taken for wrapped by %s", paths[k], d.wrap[0]->name);
+			check_wrapper_bids(open, formats, i, paths[k], buf_text(&bytes));
+			buf_done(&bytes);
+		}
+		if (wrapped && n && !found)
+			fault("no sample of %s is recognised", wrappers[i]->name);
+	}
+	for (size_t i = 0; i < n_wrappers; i++)
+		unwrap_close(&open[i]);
+	for (size_t i = 0; i < n_parsers; i++)
+		parse_close(&formats[i]);
+	free(open);
+	free(formats);
+	assert_int_equal(faults, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +451,7 @@ int main(void)
 	    cmocka_unit_test(test_patterns),
 	    cmocka_unit_test(test_matrix),
 	    cmocka_unit_test(test_strangers),
+	    cmocka_unit_test(test_wrapper_matrix),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,9 @@ static void bad_sources(const char *csv, const char *want)
 	struct sources_file f;
 	struct err err = {0};
 	put("s.csv", csv, strlen(csv));
-	assert_int_equal(sources_read(&f, in_folder("s.csv"), &(const struct ingest_options){.parsers = toys, .n_parsers = N_TOYS}, &err), ERR_INPUT);
+	assert_int_equal(sources_read(&f, in_folder("s.csv"),
+				      &(const struct ingest_options){.parsers = toys, .n_parsers = N_TOYS}, &err),
+			 ERR_INPUT);
 	if (!strstr(err.what, want))
 		fail_msg("'%s' does not say '%s'", err.what, want);
 }
@@ -172,8 +174,11 @@ static void test_sources_file(void **state)
 	struct err err = {0};
 	(void)state;
 	put("s.csv", csv, sizeof(csv) - 1);
-	assert_int_equal(sources_read(&f, in_folder("s.csv"), &(const struct ingest_options){.parsers = toys, .n_parsers = N_TOYS, .on_warning = on_warning},
-				      &err), 0);
+	assert_int_equal(
+	    sources_read(&f, in_folder("s.csv"),
+			 &(const struct ingest_options){.parsers = toys, .n_parsers = N_TOYS, .on_warning = on_warning},
+			 &err),
+	    0);
 	assert_int_equal(f.n, 3);
 	const struct sources_line *l = sources_match(&f, "/x/prefill-0/engine.log");
 	assert_non_null(l);
@@ -186,8 +191,11 @@ static void test_sources_file(void **state)
 	sources_done(&f);
 	assert_int_equal(warnings, 0);
 	put("s.csv", renamed, sizeof(renamed) - 1);
-	assert_int_equal(sources_read(&f, in_folder("s.csv"), &(const struct ingest_options){.parsers = toys, .n_parsers = N_TOYS, .on_warning = on_warning},
-				      &err), 0);
+	assert_int_equal(
+	    sources_read(&f, in_folder("s.csv"),
+			 &(const struct ingest_options){.parsers = toys, .n_parsers = N_TOYS, .on_warning = on_warning},
+			 &err),
+	    0);
 	assert_int_equal(warnings, 1);
 	assert_true(text_is(f.lines[0].worker, "w"));
 	sources_done(&f);
@@ -197,7 +205,9 @@ static void test_sources_file(void **state)
 	bad_sources("a,w,,Mars/Base\n", "line 1, column 4: zone 'Mars/Base'");
 	bad_sources("a,w,,,none\n", "line 1, column 5: format 'none'");
 	bad_sources(",w\n", "line 1, column 1: the glob is empty");
-	assert_int_equal(sources_read(&f, in_folder("absent.csv"), &(const struct ingest_options){.parsers = toys, .n_parsers = N_TOYS}, &err), ERR_INPUT);
+	assert_int_equal(sources_read(&f, in_folder("absent.csv"),
+				      &(const struct ingest_options){.parsers = toys, .n_parsers = N_TOYS}, &err),
+			 ERR_INPUT);
 }
 
 int main(void)
