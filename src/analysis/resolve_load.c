@@ -291,6 +291,8 @@ int worker_of_row(struct resolve *r, uint32_t source, const struct event_batch *
 		return 0;
 	}
 	int res = worker_full(r, source, t, ret, err);
+	if (!res && s->role && t.len && t.ptr[0] != '/') /* the role that was given to a file is that of all in it */
+		worker_at(r, *ret)->source_role = (uint8_t)s->role;
 	if (!res) {
 		s->memo_text = t;
 		s->memo_worker = *ret;

@@ -7,10 +7,10 @@ build=build-fuzz
 CC=clang CXX=clang++ MESON_ARGS="-Db_sanitize=address,undefined -Db_lundef=false \
 	-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link" sh src/setup.sh "$build"
 ninja -C "$build"
-for target in parser column rows codec text map; do
+for target in parser wrapper column rows codec text map; do
 	corpus=$build/corpus-$target
 	mkdir -p "$corpus"
-	if [ "$target" = parser ]; then # the samples are the seeds; the first byte chooses the format
+	if [ "$target" = parser ] || [ "$target" = wrapper ]; then # the samples are the seeds; the first byte chooses
 		for f in tests/parsers/*/*.log; do
 			{ printf '\001'; head -c 65536 "$f"; } > "$corpus/$(echo "$f" | tr / _)"
 		done
