@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pagetrail/map.h"
 #include "detect_stack.h"
+#include "pagetrail/map.h"
 #include "source.h"
 
 enum { PARTS_MAX = 8, FIRST_LOOK = 128, LONG_ENOUGH_MILLE = 900 };

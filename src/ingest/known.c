@@ -140,17 +140,19 @@ int known_twin(struct session *s, const unsigned char *content, const struct sou
 static int map_takes(struct session *s, int64_t source, const struct source_result *row, struct err *err)
 {
 	CLEANUP(buf_done) struct buf head = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
-	struct detection d;
+	struct detection d = {0};
+	struct stack stack = {0};
 	bool any = false;
 	for (size_t i = 0; i < s->o->n_parsers; i++)
-		any = any || (map_of(s->o->parsers[i]) && !text_is(row->format, s->o->parsers[i]->name));
+		any = any || (map_of(s->o->parsers[i]) && !stack_fits(row->format, text_of(s->o->parsers[i]->name)));
 	uint64_t n = MIN(row->account.bytes, DETECT_BYTES);
 	if (!any || !n || text_is(row->format_basis, BASIS_AS_IT_IS))
 		return 0;
 	int rc = evidence_read(s->c, source, 0, n, &head, err);
 	if (rc == 0)
-		rc = detect_with(&s->formats, buf_text(&head), n == row->account.bytes, &d, err);
-	return rc < 0 ? rc : d.parser && map_of(d.parser) && !text_is(row->format, d.parser->name);
+		rc = detect_with(&s->formats, buf_text(&head), n == row->account.bytes, NULL, &d, &stack, err);
+	stack_done(&stack);
+	return rc < 0 ? rc : d.parser && map_of(d.parser) && !stack_fits(row->format, text_of(d.parser->name));
 }
 
 /* Should a source that is known be read again? When somebody now says what it is, or it can be recognised by now. */
@@ -177,7 +179,7 @@ static int wants_again(struct session *s, const struct known *k, const char *pat
 		    (!text_is(asked.tz_basis, "assumed") && !text_eq(asked.tz, row.tz)) ||
 		    (n.line && asked.role.len && !text_eq(asked.role, row.role));
 		again = again && same_path;
-		if (!again && same_path && !n.format) {
+		if (!again && same_path && !n.format.len) {
 			rc = map_takes(s, k->source, &row, err);
 			again = rc == 1;
 		}

@@ -447,11 +447,8 @@ static void test_wrapper_matrix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_samples),
-	    cmocka_unit_test(test_patterns),
-	    cmocka_unit_test(test_matrix),
-	    cmocka_unit_test(test_strangers),
-	    cmocka_unit_test(test_wrapper_matrix),
+	    cmocka_unit_test(test_samples),   cmocka_unit_test(test_patterns),       cmocka_unit_test(test_matrix),
+	    cmocka_unit_test(test_strangers), cmocka_unit_test(test_wrapper_matrix),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
