@@ -4,14 +4,20 @@
 
 #include "pagetrail/macros.h"
 
+/* Short marks begin names, too: with those it takes the length of a key. */
+enum { KEY_MIN = 16 };
+
 bool secret_like(struct text t)
 {
-	static const char *const starts[] = {"sk-",    "sk_", "pk_",    "rk_",    "Bearer ", "bearer ",
-					     "Basic ", "eyJ", "AKIA",   "ASIA",   "AIza",    "ghp_",
-					     "gsk_",   "hf_", "nvapi-", "glpat-", "xox",     "Digest "};
+	static const char *const any[] = {"sk-", "Bearer ", "bearer ", "Basic ", "Digest "};
+	static const char *const longer[] = {"sk_",  "pk_",  "rk_", "eyJ",    "AKIA",   "ASIA",  "AIza",
+					     "ghp_", "gsk_", "hf_", "nvapi-", "glpat-", "xoxb-", "xoxp-"};
 
-	for (size_t i = 0; t.len && i < ARRAY_SIZE(starts); i++)
-		if (t.ptr[0] == starts[i][0] && text_starts(t, starts[i]))
+	for (size_t i = 0; t.len && i < ARRAY_SIZE(any); i++)
+		if (t.ptr[0] == any[i][0] && text_starts(t, any[i]))
+			return true;
+	for (size_t i = 0; t.len >= KEY_MIN && i < ARRAY_SIZE(longer); i++)
+		if (t.ptr[0] == longer[i][0] && text_starts(t, longer[i]))
 			return true;
 	return false;
 }

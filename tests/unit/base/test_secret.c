@@ -12,9 +12,19 @@
 
 static void test_secrets(void **state)
 {
-	static const char *const keys[] = {"sk-abc",        "sk-",        "Bearer x", "Basic eA==", "eyJhbGciOi",
-					   "AKIAABCDEFGHI", "nvapi-none", "hf_none",  "ghp_none",   "glpat-none"};
-	static const char *const names[] = {"", "tenant-a", "task-sk-1", "skylab", "bearer-plant", "8f3a", "Basics"};
+	static const char *const keys[] = {"sk-abc",
+					   "sk-",
+					   "Bearer x",
+					   "Basic eA==",
+					   "eyJhbGciOiJub25lIn0",
+					   "AKIANONENONENONENONE",
+					   "nvapi-nonenonenone",
+					   "hf_nonenonenonenone",
+					   "ghp_nonenonenone",
+					   "glpat-nonenonenone"};
+	static const char *const names[] = {"",       "tenant-a",  "task-sk-1", "skylab", "bearer-plant",
+					    "8f3a",   "Basics",    "pk_energy", "hf_lab", "eyJafjord",
+					    "xoxo-1", "rk_number1"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
