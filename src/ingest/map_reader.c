@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* map_reader.c - where in a map one is, and what is wrong there */
+#include "map_reader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+size_t reader_enter(struct reader *r, const char *fmt, ...)
+{
+	size_t before = r->n;
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(r->at + r->n, sizeof(r->at) - r->n, fmt, ap);
+	va_end(ap);
+	r->n = MIN(r->n + (size_t)MAX(n, 0), sizeof(r->at) - 1);
+	return before;
+}
+
+void reader_leave(struct reader *r, size_t before)
+{
+	r->n = before;
+	r->at[before] = '\0';
+}
+
+const char *reader_place(const struct reader *r)
+{
+	return !r->n ? "its top" : r->at[0] == '.' ? r->at + 1 : r->at;
+}
+
+/* expected WHAT, not VALUE */
+int reader_wrong(struct reader *r, struct json_value v, const char *expected)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * MAP_MAX_BYTES);
+	CLEANUP(buf_done) struct buf clean = BUF_INIT(64 * KIB);
+	struct text t = TEXT("nothing");
+	if (json_type(v) != JSON_NONE && !json_write(v, &b, NULL))
+		t = buf_text(&b);
+	if (text_visible(t, 60, &clean, NULL))
+		return err_nomem(r->err);
+	return err_set(r->err, ERR_INPUT, "the map is wrong at %s: expected %s, not %.*s", reader_place(r), expected,
+		       TEXT_ARG(buf_text(&clean)));
+}
+
+int reader_keys(struct reader *r, struct json_value v, const char *const *keys, size_t n)
+{
+	struct json_iter it = json_iter(v);
+	struct json_value value;
+	struct text key;
+	while (json_next(&it, &key, &value)) {
+		size_t i = 0;
+		while (i < n && !text_is(key, keys[i]))
+			i++;
+		if (i < n || !r->warn)
+			continue;
+		char what[400];
+		snprintf(what, sizeof(what), "the map has a key that is not known, at %s: '%.*s'", reader_place(r),
+			 (int)MIN(key.len, 80), key.ptr);
+		r->warn(r->ctx, text_of(what));
+	}
+	return 0;
+}
+
+/* A copy that ends in a zero byte. */
+int reader_keep(struct reader *r, struct text t, const char **ret)
+{
+	struct text copy = arena_text(&r->m->arena, t);
+	*ret = t.len ? copy.ptr : "";
+	return *ret ? 0 : err_nomem(r->err);
+}
+
+int reader_word(struct reader *r, struct json_value v, const char *key, const char *const *words, size_t n,
+		const char *expected, int *ret)
+{
+	struct json_value value = json_get(v, key);
+	struct text t;
+	if (json_type(value) == JSON_NONE)
+		return 0;
+	for (size_t i = 0; json_string(value, &t) && i < n; i++)
+		if (text_is(t, words[i])) {
+			*ret = (int)i;
+			return 0;
+		}
+	size_t was = reader_enter(r, ".%s", key);
+	int rc = reader_wrong(r, value, expected);
+	reader_leave(r, was);
+	return rc;
+}
