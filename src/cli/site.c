@@ -27,7 +27,9 @@ static int add_map(struct site_formats *s, const char *path, struct err *err)
 		err_where(err, "%s", path);
 		return err_hint(err, "give it another name");
 	}
-	s->list[s->n++] = p;
+	memmove(s->list + 1, s->list,
+		s->n++ * sizeof(*s->list)); /* first: a record inside another one is offered in order */
+	s->list[0] = p;
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct again {
 	struct account account;
 	int64_t first_ns, last_ns;
 	struct formats formats;
-	const struct parser **list; /* the formats of the program, and the source's map behind them */
+	const struct parser **list; /* the source's map, and the formats of the program */
 	size_t n_list;
 	struct map *map; /* that the source was read with */
 	struct stack stack;
@@ -241,11 +241,11 @@ static int list_formats(struct again *a, const struct ingest_options *o, struct 
 	a->list = calloc(o->n_parsers + 1, sizeof(*a->list));
 	if (!a->list)
 		return err_nomem(err);
-	memcpy(a->list, o->parsers, o->n_parsers * sizeof(*a->list));
-	a->n_list = o->n_parsers;
 	int rc = map_from_basis(&a->map, basis, err);
 	if (a->map)
 		a->list[a->n_list++] = map_parser(a->map);
+	memcpy(a->list + a->n_list, o->parsers, o->n_parsers * sizeof(*a->list));
+	a->n_list += o->n_parsers;
 	return rc;
 }
 
