@@ -161,7 +161,7 @@ static int info_tables(struct case_file *c, struct ask *ask, struct err *err)
 		rc = section(c, "BOOTS", "boots", ask,
 			     "worker,started_at,version,context_len,pool_tokens,input_limit,context_exceeds_pool", err);
 	if (!rc)
-		rc = section(c, "CLOCKS", "clocks", ask, "source,offset_s,bound_s,basis", err);
+		rc = section(c, "CLOCKS", "clocks", ask, "source,from,offset_s,skew_s,bound_s,basis", err);
 	if (!rc)
 		rc = section(c, "GAPS", "gaps", ask, "kind,source,worker,from,to,missing,effect", err);
 	return rc;

@@ -278,6 +278,33 @@ static void test_zoned(void **state)
 	assert_string_equal(rows("SELECT offset_ns, bound_ns, basis FROM clock"), "0|0|stamps carry their zone;");
 }
 
+/* Nothing but naive stamps of whole seconds: eight hours and 37 s come out of the requests alone, and the summer time that
+ * begins in the middle. */
+static void test_naive_alone(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", "d", NULL);
+	for (int i = 0; i < 60; i++) {
+		char line[128];
+		int took = 2 + i % 9, zone = i < 31 ? 8 * H : 9 * H;
+		answered(g, i, took, "");
+		snprintf(line, sizeof(line), "naive what=received rid=r%d role=decode", i);
+		put(s, EVENT_LEG, i * 100 + zone + 37, line);
+		snprintf(line, sizeof(line), "naive what=finished rid=r%d role=decode input_tokens=9", i);
+		put(s, EVENT_LEG, i * 100 + took + zone + 37, line);
+	}
+	resolve();
+	assert_string_equal(
+	    rows("SELECT offset_ns / 1000000000, abs(skew_ns - 37e9) <= bound_ns, bound_ns <= 2e9 FROM clock JOIN "
+		 "source USING(source) WHERE path = 'd.log' ORDER BY from_off"),
+	    "28837|1|1;32437|1|1;");
+	assert_string_equal(
+	    rows("SELECT count(*), max(abs(l.started_ns - r.started_ns)) <= 1000000000 FROM leg l JOIN response r "
+		 "USING(request)"),
+	    "60|1;");
+	assert_string_equal(rows("SELECT kind FROM gap"), "clock_step;");
+}
+
 /* The file's time gave the wrong year: requests that another source has seen know better. */
 static void test_year(void **state)
 {
@@ -317,6 +344,7 @@ int main(void)
 	    CASE(test_stray_zone),
 	    CASE(test_skew),
 	    CASE(test_year),
+	    CASE(test_naive_alone),
 	    CASE(test_no_skew),
 	    CASE(test_clock_that_was_set),
 	    CASE(test_drift),
