@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_skew.c - how far each engine's clock is ahead of the gateways', from requests that both have seen
+/* clock_skew.c - how far each engine's (and router's) clock is ahead of the gateways', from requests that both have seen
  *
  * What an engine does for a request lies between the moments at which the gateway took it and had answered it. So each
  * time t that an engine's log gives for a request bounds what its clock is ahead: t - end <= skew <= t - start. All of a
@@ -93,7 +93,7 @@ static int skew_vote(struct resolve *r, struct source_info *src, int64_t at, int
 
 static int window_learn(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
 {
-	const struct source_info *s = &r->sources[source];
+	struct source_info *s = &r->sources[source];
 	bool access = text_is(row_text(b, row, GATEWAY_WHAT), "access");
 	int64_t status = row_int(b, row, GATEWAY_STATUS), gone = row_int(b, row, GATEWAY_CLIENT_GONE);
 	int64_t start = sane(row_int(b, row, GATEWAY_STARTED)), end = sane(row_int(b, row, GATEWAY_FINISHED));
@@ -106,6 +106,7 @@ static int window_learn(struct resolve *r, uint32_t source, const struct event_b
 		end = FAR_NS;
 	uint32_t ids[3];
 	int res = cross_ids(r, b, row, ids, err);
+	s->measures = true;
 	for (int i = 0; i < 3 && !res; i++)
 		res = moment_add(r->clock_pass, ids[i], start - FINE_NS, MIN(end, FAR_NS - FINE_NS) + FINE_NS, err);
 	return res;
@@ -151,6 +152,18 @@ static int leg_anchor(struct resolve *r, uint32_t source, const struct event_bat
 		res = anchor(r, s, m, row_moment(s, b, row, end, computed), computed ? coarse : 0, ref, err);
 	/* whole seconds, but its place in the file is its time */
 	return res || start != UNKNOWN || end != UNKNOWN ? res : anchor(r, s, m, row_time(s, b, row), coarse, ref, err);
+}
+
+/* A router behind (or in front of) the gateway that others are measured by: what it notes of a request lies in its time. */
+static int router_anchor(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
+{
+	struct source_info *s = &r->sources[source];
+	if (s->measures || (time_is_naive(s, b, row) && !s->fitted && !s->given))
+		return 0;
+	uint32_t ids[3];
+	int res = cross_ids(r, b, row, ids, err);
+	const struct moment *m = res ? NULL : window_of(r, ids, 3);
+	return m ? anchor(r, s, m, row_time(s, b, row), FINE_NS, row_ref(source, b, row), err) : res;
 }
 
 /* Of page logs the first record of a request is enough: pages may be given back long after the answer. */
@@ -341,6 +354,9 @@ int clock_skew(struct resolve *r, struct err *err)
 	if (!res && any)
 		res = load_each(r, EVENT_LEG, 1u << LEG_RID | 1u << LEG_ROOM | 1u << LEG_STARTED | 1u << LEG_FINISHED,
 				leg_anchor, err);
+	if (!res && any)
+		res = load_each(r, EVENT_GATEWAY, 1u << GATEWAY_ID | 1u << GATEWAY_ROOM | 1u << GATEWAY_RESPONSE_ID,
+				router_anchor, err);
 	if (!res && any)
 		res = exec_anchors(r, err);
 	for (uint32_t i = 0; i < r->n_sources && !res && any; i++)

@@ -156,6 +156,7 @@ struct source_info {
 	struct clock_votes *votes;   /* CLOCK_VOTES of them, or NULL: no anchor seen */
 	int64_t offset_ns, bound_ns; /* of the zone that most of its stamps are in */
 	bool fitted, given, again;   /* again: its records were counted */
+	bool measures;               /* others' clocks are measured by it */
 	struct text basis;
 	struct clock_runs *zone_runs;     /* while it is fitted */
 	struct skew_runs *skew_runs;      /* the same */

@@ -15,7 +15,7 @@ static void router_line(struct model *m, int64_t at_us, const char *level, const
 	char at[20];
 	va_list ap;
 
-	us_plain(at_us, at);
+	us_plain(clock_wall(&m->router_clock, at_us), at);
 	lines_begin(m, l, at_us);
 	lines_put(m, l, "%s %5s ", at, level);
 	if (r)

@@ -284,6 +284,7 @@ struct model {
 	struct hole *holes;
 	size_t n_holes, holes_cap;
 	struct lines router, gateway;
+	struct host_clock router_clock;
 };
 
 /* Grows *array to hold one more element; false (and rc set) when that fails. */

@@ -264,14 +264,15 @@ static void put_holes(struct out *o)
 
 static void put_clocks(struct out *o)
 {
-	for (int w = 0; w < o->m->n_workers; w++) {
-		const struct host_clock *c = &o->m->worker[w].clock;
+	for (int w = 0; w <= o->m->n_workers; w++) {
+		bool router = w == o->m->n_workers;
+		const struct host_clock *c = router ? &o->m->router_clock : &o->m->worker[w].clock;
 		int64_t step = c->ntp_us ? c->ntp_at_us : c->dst_at_us;
 		char at[32];
 
 		us_iso_ms(step, at);
 		put(o, "%s{\n\"worker\":\"%s\",\"zone_s\":%lld,\"skew_s\":%lld,\"step_at\":%s%s%s,\"step_s\":%lld}",
-		    w ? "," : "", o->m->worker[w].name, (long long)c->zone_s,
+		    w ? "," : "", router ? "router" : o->m->worker[w].name, (long long)c->zone_s,
 		    (long long)(clock_epoch(c, o->m->begin_us) - o->m->begin_us) / US_PER_S, step ? "\"" : "",
 		    step ? at : "null", step ? "\"" : "", (long long)(c->ntp_us ? -c->ntp_us / US_PER_S : c->dst_s));
 	}

@@ -53,7 +53,7 @@ def check_clocks(r, gaps):
         for source, rows in stated.items():
             s = sources[source]
             # what begins or ends at a step may lie on one side of it
-            if r.worker(s["worker"]) != c["worker"] or s["format"] != "sglang-engine":
+            if r.worker(s["worker"]) != c["worker"] or s["format"] not in ("sglang-engine", "sglang-router"):
                 continue
             whole = c["zone_s"] + c["skew_s"]
             expected = [whole, whole + c["step_s"]] if c["step_at"] else [whole]

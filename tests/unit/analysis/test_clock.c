@@ -305,6 +305,27 @@ static void test_naive_alone(void **state)
 	assert_string_equal(rows("SELECT kind FROM gap"), "clock_step;");
 }
 
+/* A router writes no ends of answers, but what it writes lies in the gateway's time of the request. */
+static void test_router(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", NULL, NULL);
+	for (int i = 0; i < 20; i++) {
+		char line[128];
+		answered(g, i, 2 + i % 5, "");
+		snprintf(line, sizeof(line), "what=started gateway_id=g%d", i);
+		put(s, EVENT_GATEWAY, i * 100 - 12, line);
+		snprintf(line, sizeof(line), "what=finished gateway_id=g%d status=200", i);
+		put(s, EVENT_GATEWAY, i * 100 + 2 + i % 5 - 12, line);
+	}
+	resolve();
+	assert_string_equal(
+	    rows("SELECT path, abs(skew_ns + 12e9) <= bound_ns AND bound_ns < 3e9 FROM clock JOIN source "
+		 "USING(source) WHERE skew_ns"),
+	    "d.log|1;");
+	assert_string_equal(rows("SELECT count(*) FROM request"), "20;");
+}
+
 /* The file's time gave the wrong year: requests that another source has seen know better. */
 static void test_year(void **state)
 {
@@ -344,6 +365,7 @@ int main(void)
 	    CASE(test_stray_zone),
 	    CASE(test_skew),
 	    CASE(test_year),
+	    CASE(test_router),
 	    CASE(test_naive_alone),
 	    CASE(test_no_skew),
 	    CASE(test_clock_that_was_set),
