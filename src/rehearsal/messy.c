@@ -237,6 +237,36 @@ static void write_plain(struct model *m, struct lines *l, const char *name, cons
 		lines_part(m, l, 0, l->n, path);
 }
 
+/* As container runtimes keep what a process says: containerd a head before each line (containerd,
+ * internal/cri/io/logger.go), Docker an object for each (moby, daemon/logger/jsonfilelog). */
+static void write_wrapped(struct model *m, const struct worker *k, bool docker)
+{
+	const struct lines *l = &k->text;
+	struct buf b = BUF_INIT(1024 * MIB);
+	char path[64], at[40];
+
+	for (size_t i = 0; i < l->n && !m->rc; i++) {
+		int64_t us = clock_epoch(&k->clock, l->at[i].at_us);
+		struct text line = {l->text.ptr + l->at[i].off, l->at[i].len};
+
+		if (!line.len)
+			continue;
+		us_plain(us, at);
+		at[10] = 'T';
+		snprintf(at + 19, sizeof(at) - 19, ".%06d417Z", (int)(us % US_PER_S));
+		if (!docker) {
+			model_fail(m, buf_printf(&b, m->err, "%s stderr F %.*s", at, TEXT_ARG(line)));
+			continue;
+		}
+		model_fail(m, buf_add(&b, "{\"log\":", 7, m->err));
+		model_fail(m, buf_json_string(&b, line, m->err));
+		model_fail(m, buf_printf(&b, m->err, ",\"stream\":\"stderr\",\"time\":\"%s\"}\n", at));
+	}
+	snprintf(path, sizeof(path), "logs/%s.log", k->name);
+	lines_file(m, path, buf_text(&b));
+	buf_done(&b);
+}
+
 static void write_text(struct model *m, int w)
 {
 	struct worker *k = &m->worker[w];
@@ -249,6 +279,8 @@ static void write_text(struct model *m, int w)
 		rotate_by_day(m, w, -1);
 	else if (!strcmp(k->name, "prefill-1"))
 		copy_and_truncate(m, w);
+	else if (!strcmp(k->name, "prefill-4") || !strcmp(k->name, "decode-4"))
+		write_wrapped(m, k, k->role == ROLE_PREFILL);
 	else
 		write_plain(m, &k->text, k->name, ".log");
 }

@@ -53,7 +53,7 @@ def check_clocks(r, gaps):
         for source, rows in stated.items():
             s = sources[source]
             # what begins or ends at a step may lie on one side of it
-            if r.worker(s["worker"]) != c["worker"] or s["format"] not in ("sglang-engine", "sglang-router"):
+            if r.worker(s["worker"]) != c["worker"] or not s["format"].endswith(("sglang-engine", "sglang-router")):
                 continue
             whole = c["zone_s"] + c["skew_s"]
             expected = [whole, whole + c["step_s"]] if c["step_at"] else [whole]
@@ -75,6 +75,8 @@ def one(seed):
         check(s["records"] == s["parsed"] + s["context"] + s["unparsed"] + s["duplicate"], f"{r.name}: sums of {s['path']}", s)
     rows = r.ask("scope", "--class", "C1,C2,C3,C4,C5", codes=(1,))
     totals = rows["totals"]
+    formats = {s["format"] for s in r.sources}
+    check({"cri+sglang-engine", "docker+sglang-engine"} <= formats, f"{r.name}: logs as container runtimes keep them", formats)
     truth = {r.key(t): t for t in r.truth["responses"]}
     got = {r.key(x): x for x in rows["rows"]}
     check(totals["population"] == r.truth["population"] == len(rows["rows"]), f"{r.name}: population", totals)
