@@ -86,8 +86,8 @@ static int next_item(struct json_scan *s, char open, char close)
 		s->p++;
 		return 0;
 	}
-	if (before == open && c != ',')
-		return c ? 1 : -1;
+	if (before == open)
+		return c && c != ',' ? 1 : -1;
 	if (c != ',')
 		return -1;
 	s->p++;

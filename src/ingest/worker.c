@@ -16,7 +16,7 @@ enum { PARTS_MAX = 64 };
 static bool one_of(struct text t, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (t.len == strlen(list[i]) && !strncasecmp(t.ptr, list[i], t.len))
+		if (t.len == strlen(list[i]) && (!t.len || !strncasecmp(t.ptr, list[i], t.len)))
 			return true;
 	return false;
 }

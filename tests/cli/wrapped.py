@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import wrap
-from run import PAGETRAIL, Box, expect, sums_hold
+from run import PAGETRAIL, Box, expect, restamp, sums_hold
 
 KINDS = ("boot", "leg", "gateway", "page", "load")
 PLACE = ("source", "byte_off", "byte_len", "ref", "worker")
@@ -170,6 +171,26 @@ def references(box, lines, times):
     expect(found, "grep finds the wrapper's own words")
 
 
+def salvaged(box, lines, times):
+    """Events that a damaged case lost are made again from the wrapped bytes: the same ones, of the same pods."""
+    box.write("v/pods.log", b"".join(wrap.otlp(lines, times, pod=pod) for pod in ("decode-1", "decode-2"))
+              + wrap.otlp([b"nothing that anybody knows"] * 5, times[:5], pod="other-1"))
+    box.write("v/cri.log", wrap.cri(lines, times, chunk=150))
+    ingest(box, "good.ptc", "v")
+    everything = lambda case: [sorted(json.dumps(r, sort_keys=True) for r in box.json(
+        "sql", case, f"SELECT * FROM {kind}_events", "--limit", "0")["rows"]) for kind in KINDS]
+    want = everything("good.ptc")
+    shutil.copy(box.path("good.ptc"), box.path("bad.ptc"))
+    db = sqlite3.connect(box.path("bad.ptc"))
+    n = db.execute("UPDATE event_chunk SET data = zeroblob(length(data)) WHERE kind BETWEEN 0 AND 63").rowcount
+    db.commit()
+    db.close()
+    restamp(box.path("bad.ptc"))
+    expect(n > 4, f"chunks of events, got {n}")
+    box.run("salvage", "bad.ptc", "new.ptc", code=1)
+    expect(everything("new.ptc") == want, "salvage makes the same events of wrapped sources")
+
+
 def wait_for(done, p):
     until = time.time() + 60
     while not done() and p.poll() is None and time.time() < until:
@@ -232,4 +253,5 @@ with Box() as box:
     whose(box, engine, times)
     zones(box, engine)
     references(box, engine, times)
+    salvaged(box, engine, times)
     stopped(box, engine, times)
