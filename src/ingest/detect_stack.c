@@ -281,8 +281,7 @@ int detect_stack(struct formats *f, struct text head, bool whole, const struct s
 		*ret_stack = s;
 		rc = keep_choices(ret_stack, &in, err);
 	} else if (rc == 0 && !ret->parser && !ret->best) {
-		ret->best = inner.best; /* why: what is inside is not known either */
-		ret->reason = inner.reason;
+		*ret = inner; /* why: what is inside is not known either */
 	}
 	inside_done(&in);
 	return rc;
