@@ -191,7 +191,7 @@ static int submit_batches(struct pipeline *p, struct err *err)
 static int note_worker(struct pipeline *p, const struct event *e, struct err *err)
 {
 	struct text wrapper = p->records ? p->records->worker : TEXT("");
-	if (!p->boot.len) {
+	if (!p->boot.len && e->kind == EVENT_BOOT) {
 		struct event own = *e;
 		if (wrapper.len && text_eq(e->worker, wrapper))
 			own.worker = TEXT(""); /* the start line itself names nobody */
