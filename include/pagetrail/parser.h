@@ -83,6 +83,9 @@ struct parse {
 	uint64_t record_off;
 	uint32_t record_len;
 	struct stamp fallback; /* (in) outer time of a wrapper, or the last known stamp; STAMP_NONE if none */
+	/* (in) about when the source was written, for stamps without a year (stamp_yearless): a date in its name, or
+	 * STAMP_INTERPOLATED, when its file was written last */
+	struct stamp era;
 	/* where emitted events go (set by the framework) */
 	int (*sink)(void *ctx, const struct event *e, struct err *err);
 	void *sink_ctx;

@@ -163,7 +163,8 @@ int parse_patterns(struct parse *p, struct text message)
 	for (size_t i = 0; i < p->parser->n_patterns; i++) {
 		const struct line_pattern *pattern = &p->parser->patterns[i];
 
-		if (pattern->starts && !text_starts(message, pattern->starts))
+		if (pattern->starts && (message.len == 0 || pattern->starts[0] != message.ptr[0] ||
+					!text_starts(message, pattern->starts)))
 			continue;
 		match_clear(p->match);
 		if (p->compiled[i] && !pattern_search(p->compiled[i], p->match, message, 0))
@@ -212,6 +213,7 @@ int parse_open(struct parse *p, const struct parser *parser, struct err *err)
 	p->record_off = 0;
 	p->record_len = 0;
 	p->fallback = STAMP_INIT;
+	p->era = STAMP_INIT;
 	arena_init(&p->scratch, 0);
 	parse_begin(p, EVENT_BOOT, STAMP_INIT);
 	if (parser->state_bytes) {

@@ -229,6 +229,40 @@ bool stamp_parse_seconds(struct text number, struct stamp *ret)
 	return true;
 }
 
+enum { YEAR_WITHOUT = 1972 };
+
+bool stamp_yearless(int month, int day, int hour, int min, int sec, int64_t frac_ns, struct stamp near,
+		    struct stamp *ret)
+{
+	const int64_t day_ns = 86400 * NS_PER_S, year_ns = 366 * day_ns;
+	bool last = near.quality == STAMP_INTERPOLATED, found = false;
+	int64_t best = 0, ns;
+	int year;
+
+	*ret = (struct stamp){TIME_UNKNOWN, STAMP_YEARLESS, NS_PER_S};
+	if (near.ns == TIME_UNKNOWN || near.quality == STAMP_NONE || near.quality == STAMP_MONOTONIC ||
+	    near.ns < 2 * year_ns || near.ns > INT64_MAX - 2 * year_ns) {
+		ret->quality = STAMP_MONOTONIC;
+		return stamp_from_civil(YEAR_WITHOUT, month, day, hour, min, sec, frac_ns, &ret->ns);
+	}
+	year = 1970 + (int)(near.ns / (365 * day_ns + day_ns / 4));
+	/* eight years hold a 29 February */
+	for (int i = -8; i <= 8; i++) {
+		int64_t off;
+
+		if (!stamp_from_civil(year + i, month, day, hour, min, sec, frac_ns, &ns) ||
+		    (last && ns >= near.ns + day_ns))
+			continue;
+		off = ns > near.ns ? ns - near.ns : near.ns - ns;
+		if (found && off >= best)
+			continue;
+		best = off;
+		ret->ns = ns;
+		found = true;
+	}
+	return found;
+}
+
 char *stamp_format(int64_t ns, char *buf, size_t size)
 {
 	int64_t s = ns / NS_PER_S, frac = ns % NS_PER_S;

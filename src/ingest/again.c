@@ -31,7 +31,7 @@ struct again {
 	struct map *map; /* that the source was read with */
 	struct stack stack;
 	struct zone *zone;
-	struct stamp outer;
+	struct stamp outer, era;
 	volatile sig_atomic_t *stop;
 	bool named;   /* somebody said whose log it is */
 	bool repeats; /* its records are another source's, too, and their events are there */
@@ -186,7 +186,7 @@ static int parse_part(struct again *a, const struct part *p, struct err *err)
 		rc = find_tail(a, from, p->to, &to, err);
 	if (rc == 0 && from < to) {
 		const struct records_ask ask = {
-		    .stack = &a->stack, .zone = a->zone, .outer = a->outer, .named = a->named};
+		    .stack = &a->stack, .zone = a->zone, .outer = a->outer, .era = a->era, .named = a->named};
 		rc = records_begin(&rec, &a->formats, &ask, &sink, err);
 		rec.off = from;
 		if (rc == 0)
@@ -270,8 +270,8 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, a->c,
-			     "SELECT bytes, format, tz, path, coalesce(reason, ''), worker_basis, format_basis FROM "
-			     "source WHERE source = ?1",
+			     "SELECT bytes, format, tz, path, coalesce(reason, ''), worker_basis, format_basis, "
+			     "coalesce(last_ns, 0) FROM source WHERE source = ?1",
 			     err);
 	if (rc == 0)
 		rc = sql_int(s, 1, a->source, err);
@@ -302,13 +302,16 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 		if (found < 0)
 			return found;
 	}
-	if (asked.n || stack_document(&asked)) {
-		char *path = strndup(sql_get_text(s, 3).ptr, sql_get_text(s, 3).len);
-		if (!path)
-			return err_nomem(err);
+	char *path = strndup(sql_get_text(s, 3).ptr, sql_get_text(s, 3).len);
+	if (!path)
+		return err_nomem(err);
+	if (asked.n || stack_document(&asked))
 		a->outer = naming_time(path, 0);
-		free(path);
-	}
+	/* the file's own time is not kept, but what was made of it */
+	a->era = naming_era(path, 0);
+	if (sql_get_int(s, 7))
+		a->era = (struct stamp){sql_get_int(s, 7), STAMP_NAIVE, NS_PER_S};
+	free(path);
 	return tz.len && !text_is(tz, "UTC") ? zone_open(&a->zone, tz, err) : 0;
 }
 

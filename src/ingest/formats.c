@@ -119,6 +119,7 @@ int formats_renew(struct formats *f)
 			memset(p->state, 0, p->parser->state_bytes);
 		arena_reset(&p->scratch);
 		p->fallback = STAMP_INIT;
+		p->era = STAMP_INIT;
 		p->reason = NULL;
 		p->inner = (struct text){"", 0};
 		int rc = p->parser->open ? p->parser->open(p) : 0;

@@ -102,11 +102,11 @@ static size_t separator(struct text t, size_t at, const char *set)
 	return at < t.len && t.ptr[at] && strchr(set, t.ptr[at]) ? 1 : 0;
 }
 
-/* 20260914-031244, 2026-09-14T03-12-44Z and the like; a date alone is no time. */
-static bool time_at(struct text t, size_t at, struct stamp *ret)
+/* 20260914-031244, 2026-09-14T03-12-44Z and the like (parts 6); 20260914, 2026-09-14 (parts 3). */
+static bool time_at(struct text t, size_t at, int parts, struct stamp *ret)
 {
-	int v[6];
-	for (int i = 0; i < 6; i++) {
+	int v[6] = {0};
+	for (int i = 0; i < parts; i++) {
 		if (i > 0)
 			at += separator(t, at, i < 3 ? "-_." : i == 3 ? "T_- " : "-_:.");
 		if (!digits(t, at, i ? 2 : 4, &v[i]))
@@ -121,19 +121,35 @@ static bool time_at(struct text t, size_t at, struct stamp *ret)
 	return v[0] >= 2000 && v[0] < 2200;
 }
 
-struct stamp naming_time(const char *path, int64_t mtime_s)
+static bool time_in_name(const char *path, int parts, struct stamp *ret)
 {
 	struct text name = text_of(path);
 	size_t slash = text_rfind_char(name, '/');
-	struct stamp ret = STAMP_INIT;
 	if (slash != SIZE_MAX)
 		name = text_from(name, slash + 1);
-	for (size_t i = 0; i + 14 <= name.len; i++) {
+	for (size_t i = 0; i + 8 <= name.len; i++) {
 		bool inside = i && name.ptr[i - 1] >= '0' && name.ptr[i - 1] <= '9';
-		if (!inside && time_at(name, i, &ret))
-			return ret;
+		if (!inside && time_at(name, i, parts, ret))
+			return true;
 	}
+	return false;
+}
+
+static struct stamp time_of_file(int64_t mtime_s)
+{
 	if (mtime_s <= 0 || mtime_s > INT64_MAX / NS_PER_S)
 		return STAMP_INIT;
 	return (struct stamp){mtime_s * NS_PER_S, STAMP_INTERPOLATED, NS_PER_S};
+}
+
+struct stamp naming_time(const char *path, int64_t mtime_s)
+{
+	struct stamp ret = STAMP_INIT;
+	return time_in_name(path, 6, &ret) ? ret : time_of_file(mtime_s);
+}
+
+struct stamp naming_era(const char *path, int64_t mtime_s)
+{
+	struct stamp ret = STAMP_INIT;
+	return time_in_name(path, 3, &ret) ? ret : time_of_file(mtime_s);
 }

@@ -436,6 +436,7 @@ static int run_source(struct pipeline *p, struct blocks *blocks, struct block *f
 	struct records rec = {0};
 	const struct records_sink sink = {.event = on_event, .reject = on_reject, .ctx = p};
 	struct records_ask ask = {.stack = &p->stack, .zone = n->zone, .outer = STAMP_INIT, .named = n->said};
+	ask.era = naming_era(m->name, m->mtime_s);
 	if (p->stack.n)
 		ask.outer = naming_time(m->name, 0); /* bytes and name alone decide */
 	else if (stack_document(&p->stack))

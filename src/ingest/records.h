@@ -31,6 +31,7 @@ struct records_ask {
 	const struct stack *stack; /* stays the caller's; no parser and no wrapper: every record is unparsed */
 	const struct zone *zone;   /* of naive stamps; NULL: UTC */
 	struct stamp outer;        /* what is known of the time from outside */
+	struct stamp era;          /* about when it was written, for stamps without a year; zeroed: not known */
 	bool named;                /* somebody said whose log this is: a wrapper is not asked */
 };
 

@@ -194,6 +194,7 @@ int parser_enter(struct records *r, size_t i, struct parse **ret, void **ret_hom
 	p->sink = on_event;
 	p->sink_ctx = r;
 	p->delegate = on_delegate;
+	p->era = r->ask.era;
 	*ret = p;
 	return 0;
 }

@@ -98,3 +98,5 @@ int naming_end(struct naming *n, struct source_result *r, struct text boot, stru
 	       struct err *err) MUST_CHECK;
 /* When a snapshot was taken: a time in its name, else the file's own. */
 struct stamp naming_time(const char *path, int64_t mtime_s);
+/* About when a log was written, for stamps without a year: a date in its name, else when its file was written last. */
+struct stamp naming_era(const char *path, int64_t mtime_s);

@@ -384,18 +384,53 @@ static void test_zone_format(void **state)
 	}
 }
 
+static void test_yearless(void **state)
+{
+	static const struct {
+		const char *near;
+		enum stamp_quality quality;
+		int month, day;
+		const char *want; /* NULL: impossible */
+	} cases[] = {
+	    {"2026-09-14T03:12:44Z", STAMP_NAIVE, 9, 14, "2026-09-14T23:00:00Z"},
+	    {"2026-12-31T23:59:00Z", STAMP_YEARLESS, 1, 1, "2027-01-01T23:00:00Z"},
+	    {"2027-01-01T00:00:00Z", STAMP_ZONED, 12, 31, "2026-12-31T23:00:00Z"},
+	    {"2026-09-14T00:00:00Z", STAMP_NAIVE, 2, 29, "2028-02-29T23:00:00Z"},
+	    /* a file holds nothing that is younger than itself, but for the zone */
+	    {"2026-09-14T12:00:00Z", STAMP_INTERPOLATED, 9, 14, "2026-09-14T23:00:00Z"},
+	    {"2026-09-14T12:00:00Z", STAMP_INTERPOLATED, 9, 16, "2025-09-16T23:00:00Z"},
+	    {"2026-09-14T12:00:00Z", STAMP_INTERPOLATED, 1, 2, "2026-01-02T23:00:00Z"},
+	    {"2026-09-14T12:00:00Z", STAMP_INTERPOLATED, 2, 29, "2024-02-29T23:00:00Z"},
+	    {"2026-09-14T12:00:00Z", STAMP_NAIVE, 2, 30, NULL},
+	    {"2026-09-14T12:00:00Z", STAMP_NAIVE, 13, 1, NULL},
+	    {"2026-09-14T12:00:00Z", STAMP_NONE, 9, 14, "1972-09-14T23:00:00Z"},
+	    {"2026-09-14T12:00:00Z", STAMP_MONOTONIC, 2, 29, "1972-02-29T23:00:00Z"},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool year = cases[i].quality != STAMP_NONE && cases[i].quality != STAMP_MONOTONIC;
+		struct stamp near, s;
+		size_t used;
+		char buf[64];
+		assert_true(stamp_parse_iso(text_of(cases[i].near), &near, &used));
+		near.quality = cases[i].quality;
+		bool ok = stamp_yearless(cases[i].month, cases[i].day, 23, 0, 0, 0, near, &s);
+		assert_int_equal(ok, cases[i].want != NULL);
+		if (!ok)
+			continue;
+		assert_string_equal(stamp_format(s.ns, buf, sizeof(buf)), cases[i].want);
+		assert_int_equal(s.quality, year ? STAMP_YEARLESS : STAMP_MONOTONIC);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_iso),
-	    cmocka_unit_test(test_clf),
-	    cmocka_unit_test(test_seconds),
-	    cmocka_unit_test(test_epoch),
-	    cmocka_unit_test(test_format),
-	    cmocka_unit_test(test_round_trip),
-	    cmocka_unit_test(test_fixed_zones),
-	    cmocka_unit_test(test_named_zones),
-	    cmocka_unit_test(test_zones_like_libc),
+	    cmocka_unit_test(test_iso),         cmocka_unit_test(test_clf),
+	    cmocka_unit_test(test_seconds),     cmocka_unit_test(test_epoch),
+	    cmocka_unit_test(test_yearless),    cmocka_unit_test(test_format),
+	    cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_fixed_zones),
+	    cmocka_unit_test(test_named_zones), cmocka_unit_test(test_zones_like_libc),
 	    cmocka_unit_test(test_zone_format),
 	};
 

@@ -140,6 +140,13 @@ static void test_snapshot_times(void **state)
 	assert_int_equal(naming_time("/x/2026-09-10.json", 5).ns, 5 * NS_PER_S);
 	assert_int_equal(naming_time("/x/2026-09-10.json", 5).quality, STAMP_INTERPOLATED);
 	assert_int_equal(naming_time("/x/a.json", INT64_MIN).quality, STAMP_NONE);
+	/* a log has its year from a date alone */
+	t = naming_era("/x/vllm-2026-09-10.log", 5);
+	assert_int_equal(t.quality, STAMP_NAIVE);
+	assert_int_equal(t.ns, INT64_C(1788998400) * NS_PER_S);
+	assert_int_equal(naming_era("/2026-09-10/20260910.log.3", 5).ns, t.ns);
+	assert_int_equal(naming_era("/2026-09-10/vllm-202609101.log", 5).ns, 5 * NS_PER_S);
+	assert_int_equal(naming_era("/2026-09-10/vllm.log", INT64_MIN).quality, STAMP_NONE);
 }
 
 static unsigned warnings;
