@@ -49,6 +49,9 @@ struct parser {
 	const char *summary; /* MUST: one line for `formats list` */
 	const char *checked; /* MUST: versions whose source or real output was read */
 	enum shape shape;
+	/* MAY. Names of formats, with blanks between, whose logs hold records of this one and hand them on: in a log where
+	 * both bid, the host leads. */
+	const char *hosts;
 	uint32_t emits;                      /* MUST: bit per enum event_kind */
 	size_t state_bytes;                  /* zeroed memory per source at p->state */
 	const struct line_pattern *patterns; /* MAY: tested against their samples by the suite */

@@ -3,8 +3,8 @@
  *
  * A record counts 2 for a STRONG bid and 1 for a WEAK one. Whoever has most is the format, if it has a STRONG record or
  * half of all records; a rival within DETECT_MARGIN of it makes a tie, unless it has no STRONG record where the other
- * has one. Chatter counts against nobody: only the bidders are compared. Looking stops early when one format has taken
- * nearly all.
+ * has one. Where one's records stand in the other's log, the other leads. Chatter counts against nobody: only the
+ * bidders are compared. Looking stops early when one format has taken nearly all.
  */
 #include "detect.h"
 
@@ -219,6 +219,26 @@ static bool mixed_in(const struct formats *f, const struct tally *t, size_t text
 	       t[json].json == t[json].strong + t[json].weak && points(&t[text]) * 20 >= points(&t[json]);
 }
 
+static bool is_host(const struct parser *host, const struct parser *guest)
+{
+	struct text rest = text_of(guest->hosts), name;
+	while (text_split(&rest, ' ', &name))
+		if (text_is(name, host->name))
+			return true;
+	return false;
+}
+
+/* The format in whose log the records of `guest` stand; n: none. */
+static size_t host_of(const struct formats *f, const struct tally *t, size_t guest)
+{
+	size_t host = f->n;
+	for (size_t i = 0; i < f->n; i++)
+		if (t[i].strong && is_host(f->list[i], f->list[guest]) && points(&t[i]) * 20 >= points(&t[guest]) &&
+		    (host == f->n || points(&t[i]) > points(&t[host])))
+			host = i;
+	return host;
+}
+
 static bool rivals(const struct tally *best, const struct tally *second)
 {
 	if (best->strong && !second->strong)
@@ -253,7 +273,11 @@ static void choose(struct formats *f, struct tally *t, unsigned records, struct 
 		best = second;
 		second = swap;
 	}
-	bool mixed = second < n && mixed_in(f, t, best, second);
+	for (size_t host = host_of(f, t, best), depth = 0; host < n && depth++ < n; host = host_of(f, t, best)) {
+		second = best;
+		best = host;
+	}
+	bool mixed = second < n && (mixed_in(f, t, best, second) || is_host(f->list[best], f->list[second]));
 	if (map == n && second < n && mixed_in(f, t, second, best)) {
 		size_t swap = best;
 		best = second;

@@ -39,6 +39,34 @@ static void test_choice(void **state)
 	assert_ptr_equal(look(TEXT("T1 a\n{\"toy\":1}\nT1 b\n{\"toy\":2}\n{\"toy\":3}\n")).parser, &toy);
 }
 
+static enum bid guest_bid(struct parse *p, struct text t)
+{
+	(void)p;
+	return text_starts(t, "G") ? BID_STRONG : BID_NO;
+}
+
+/* The records of one format stand in the log of another, however many there are of each. */
+static void test_hosts(void **state)
+{
+	static const struct parser guest = {
+	    .name = "guest", .hosts = "nobody toy", .record = rival_record, .bid = guest_bid};
+	static const struct parser *const list[] = {&guest, &toy, &rival};
+	static const struct {
+		const char *head;
+		const struct parser *want;
+	} cases[] = {
+	    {"G\nT1 a\nG\nT1 a\n", &toy}, {"G\nG\nG\nG\nT1 a\n", &toy}, {"G\nT1 a\nT1 a\nT1 a\n", &toy},
+	    {"G\nG\n# a\n", &guest},      {"G\nG\nG\nR\n", &guest},     {"G\nR\nG\nR\n", NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct detection d;
+		struct err err = {0};
+		assert_int_equal(detect(list, ARRAY_SIZE(list), text_of(cases[i].head), true, &d, &err), 0);
+		assert_ptr_equal(d.parser, cases[i].want);
+	}
+}
+
 static void test_refusals(void **state)
 {
 	(void)state;
@@ -220,9 +248,9 @@ static void test_sources_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_choice),       cmocka_unit_test(test_refusals),
-	    cmocka_unit_test(test_worker_names), cmocka_unit_test(test_snapshot_times),
-	    cmocka_unit_test(test_sources_file),
+	    cmocka_unit_test(test_choice),         cmocka_unit_test(test_hosts),
+	    cmocka_unit_test(test_refusals),       cmocka_unit_test(test_worker_names),
+	    cmocka_unit_test(test_snapshot_times), cmocka_unit_test(test_sources_file),
 	};
 	return cmocka_run_group_tests(tests, folder_make, folder_drop);
 }
