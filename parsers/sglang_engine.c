@@ -9,7 +9,7 @@
 
 #include "pagetrail/parser.h"
 
-#include "sglang_engine_python.h"
+#include "log_words.h"
 
 #include "sglang_engine_line.h"
 

@@ -249,26 +249,6 @@ static int take_version(struct parse *p, const struct match *m, struct text mess
 
 /* --- batches: the bulk of a log, so by hand --- */
 
-/* "0.19" to 190000 ppm */
-static bool ppm_of(struct text t, int64_t *ret)
-{
-	int64_t v = 0, unit = 1000000;
-	size_t i = 0;
-
-	for (; i < t.len && is_digit(t.ptr[i]) && v < 100; i++)
-		v = v * 10 + t.ptr[i] - '0';
-	if (i == 0)
-		return false;
-	v *= unit;
-	if (i < t.len && t.ptr[i] == '.')
-		for (i++; i < t.len && is_digit(t.ptr[i]); i++) {
-			unit /= 10;
-			v += (t.ptr[i] - '0') * unit;
-		}
-	*ret = v;
-	return i == t.len;
-}
-
 static bool field_is(struct text key, const char *name, size_t n)
 {
 	return key.len == n && memcmp(key.ptr, name, n) == 0;

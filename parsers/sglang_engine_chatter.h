@@ -10,22 +10,6 @@
 
 #include "pagetrail/text.h"
 
-/* Every entry has two characters at least: they decide most cases. */
-static bool starts_any(struct text t, const char *const *list, size_t n)
-{
-	if (t.len < 2)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (list[i][0] == t.ptr[0] && list[i][1] == t.ptr[1] && text_starts(t, list[i]))
-			return true;
-	return false;
-}
-
-static bool holds(struct text t, const char *needle)
-{
-	return text_find(t, needle, 0) != SIZE_MAX;
-}
-
 /* I0219 16:32:42.940815 535035 file.cpp:529] */
 static bool is_glog(struct text t)
 {
@@ -57,14 +41,6 @@ static bool is_tool_warning(struct text t)
 	       holds(head, ": error: ");
 }
 
-static bool is_progress(struct text t)
-{
-	if (t.ptr[0] == '\r')
-		return true;
-	return holds(t, "it/s]") || holds(t, "s/it]") || holds(t, "%|") || holds(t, "B/s]") ||
-	       (holds(t, "% Completed |") && holds(t, "["));
-}
-
 /* [rank9]:[W104 …], [Gloo] Rank …, [1784621081.896649] [host:537 :1] file.c:221 UCX …, host:1:2 [0] NCCL INFO … */
 static bool is_runtime(struct text t)
 {
@@ -74,14 +50,6 @@ static bool is_runtime(struct text t)
 				holds(head, " UCX ") || text_starts(t, "[W") || text_starts(t, "[E")))
 		return true;
 	return holds(head, " NCCL ") || text_starts(t, "NCCL version");
-}
-
-static bool is_dots(struct text t)
-{
-	for (size_t i = 0; i < t.len; i++)
-		if (t.ptr[i] != '.')
-			return false;
-	return t.len > 0;
 }
 
 static bool is_chatter(struct text t)
@@ -129,14 +97,4 @@ static bool is_continuation(struct text t)
 	};
 
 	return t.len > 0 && (t.ptr[0] == ' ' || t.ptr[0] == '\t' || starts_any(t, heads, ARRAY_SIZE(heads)));
-}
-
-/* SomeError: … / package.SomeError, the last line of a traceback */
-static bool is_exception(struct text t)
-{
-	size_t n = 0;
-
-	while (n < t.len && (py_word(t.ptr[n]) || t.ptr[n] == '.'))
-		n++;
-	return n > 3 && is_upper(t.ptr[0]) + holds(text_sub(t, 0, n), ".") > 0 && (n == t.len || t.ptr[n] == ':');
 }

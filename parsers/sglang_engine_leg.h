@@ -51,13 +51,6 @@ static void leg_room(struct event *e, struct text room)
 		event_text(e, LEG_ROOM, room);
 }
 
-static struct text after(struct text t, const char *mark)
-{
-	size_t at = text_find(t, mark, 0);
-
-	return at == SIZE_MAX ? (struct text){NULL, 0} : text_from(t, at + strlen(mark));
-}
-
 /* --- rejected, truncated --- */
 
 static int leg_limit(struct parse *p, struct text message, struct text n, struct text limit, struct text rid,

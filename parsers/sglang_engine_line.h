@@ -28,43 +28,6 @@ struct line {
 	struct text message;
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_upper(char c)
-{
-	return c >= 'A' && c <= 'Z';
-}
-
-static bool all_digits(struct text t)
-{
-	for (size_t i = 0; i < t.len; i++)
-		if (!is_digit(t.ptr[i]))
-			return false;
-	return t.len > 0;
-}
-
-static struct text skip_blanks(struct text t)
-{
-	size_t n = 0;
-
-	while (n < t.len && (t.ptr[n] == ' ' || t.ptr[n] == '\t' || t.ptr[n] == '\r'))
-		n++;
-	return text_from(t, n);
-}
-
-/* Text before the first of two quote characters: the part of a line that nobody outside the engine chose. */
-static struct text unquoted(struct text t)
-{
-	const char *a = t.len ? memchr(t.ptr, '\'', t.len) : NULL;
-	size_t n = a ? (size_t)(a - t.ptr) : t.len;
-	const char *b = n ? memchr(t.ptr, '"', n) : NULL;
-
-	return text_sub(t, 0, b ? (size_t)(b - t.ptr) : n);
-}
-
 /* DP0, TP12, ATTN_CP0 */
 static bool is_tag(struct text t)
 {
@@ -102,29 +65,6 @@ static size_t take_tags(struct line *line, struct text t)
 	}
 }
 
-/* HH:MM:SS with optional fraction, as nanoseconds of the day; 0 when it is none. */
-static size_t time_of_day(struct text t, int64_t *ret_ns)
-{
-	int64_t unit = NS_PER_S, ns;
-	size_t n = 8;
-
-	if (t.len < 8 || !is_digit(t.ptr[0]) || !is_digit(t.ptr[1]) || t.ptr[2] != ':' || !is_digit(t.ptr[3]) ||
-	    !is_digit(t.ptr[4]) || t.ptr[5] != ':' || !is_digit(t.ptr[6]) || !is_digit(t.ptr[7]))
-		return 0;
-	ns = ((t.ptr[0] - '0') * 10 + t.ptr[1] - '0') * INT64_C(3600) + ((t.ptr[3] - '0') * 10 + t.ptr[4] - '0') * 60 +
-	     (t.ptr[6] - '0') * 10 + t.ptr[7] - '0';
-	if (ns >= 86400)
-		return 0;
-	ns *= NS_PER_S;
-	if (t.len > 9 && t.ptr[8] == '.' && is_digit(t.ptr[9]))
-		for (n = 9; n < t.len && is_digit(t.ptr[n]) && unit > 1; n++) {
-			unit /= 10;
-			ns += (t.ptr[n] - '0') * unit;
-		}
-	*ret_ns = ns;
-	return n;
-}
-
 /* "[" stamp tags "]" blank. Whatever else stands in the bracket makes it no envelope of ours. */
 static bool line_bracket(struct text t, struct line *line)
 {
@@ -155,23 +95,6 @@ static bool line_bracket(struct text t, struct line *line)
 	}
 	line->message = text_from(rest, 2);
 	return true;
-}
-
-static size_t level_length(struct text t)
-{
-	static const char *const levels[] = {"INFO", "WARNING", "WARN", "ERROR", "DEBUG", "CRITICAL", "FATAL"};
-
-	for (size_t i = 0; t.len > 0 && i < ARRAY_SIZE(levels); i++) {
-		size_t n;
-
-		if (levels[i][0] != t.ptr[0])
-			continue;
-		n = strlen(levels[i]);
-
-		if (text_starts(t, levels[i]) && n < t.len && (t.ptr[n] == ' ' || t.ptr[n] == ':'))
-			return n;
-	}
-	return 0;
 }
 
 /* file.py:222 or file.py:222: or a dotted logger name followed by ':' */
@@ -282,48 +205,6 @@ static size_t export_length(struct text t, struct stamp *ret)
 		return 0;
 	used += tab + 1;
 	return used < t.len && t.ptr[used] == '\t' ? used + 1 : 0;
-}
-
-/* Bytes of terminal colours, CR and blanks at the start of t. */
-static size_t paint_length(struct text t)
-{
-	size_t n = 0;
-
-	while (n < t.len) {
-		if (t.ptr[n] == '\r' || t.ptr[n] == ' ') {
-			n++;
-		} else if (t.ptr[n] == 0x1b && n + 1 < t.len && t.ptr[n + 1] == '[') {
-			for (n += 2; n < t.len && (is_digit(t.ptr[n]) || t.ptr[n] == ';');)
-				n++;
-			n += n < t.len;
-		} else {
-			break;
-		}
-	}
-	return n;
-}
-
-/* Copies a line without its terminal colours. The line itself when there are none or memory is short. */
-static struct text unpaint(struct arena *scratch, struct text t)
-{
-	char *out;
-	size_t n = 0;
-
-	if (t.len == 0 || !memchr(t.ptr, 0x1b, t.len))
-		return t;
-	out = arena_alloc(scratch, t.len);
-	if (!out)
-		return t;
-	for (size_t i = 0; i < t.len;) {
-		if (t.ptr[i] == 0x1b && i + 1 < t.len && t.ptr[i + 1] == '[') {
-			for (i += 2; i < t.len && (is_digit(t.ptr[i]) || t.ptr[i] == ';' || t.ptr[i] == '?');)
-				i++;
-			i += i < t.len;
-			continue;
-		}
-		out[n++] = t.ptr[i++];
-	}
-	return (struct text){out, n};
 }
 
 /* INFO 2026-09-14 03:12:44 message, ERROR: [2026-09-14 03:12:44 TP0] message */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sglang_engine_python.h - reads Python reprs: Name(key=value, …), {'key': value}, [value, …]
+/* python_repr.h - reads Python reprs: Name(key=value, …), {'key': value}, [value, …]
  *
- * Included by sglang_engine.c only. Nothing is decoded or copied: values are slices of the record. Nesting is a
+ * Included once by each format that needs it. Nothing is decoded or copied: values are slices of the record. Nesting is a
  * counter, so depth costs nothing; quoted parts are skipped as a whole, so text inside them is never looked at.
  * A repr that ends before its bracket closes is torn: what was read before the tear still counts.
  */
@@ -12,10 +12,11 @@
 #include <emmintrin.h>
 #endif
 
+#include "pagetrail/macros.h"
 #include "pagetrail/text.h"
 
 /* Position behind the string literal that opens at `pos`; t.len and *torn when its end is missing. */
-static size_t py_string_end(struct text t, size_t pos, bool *torn)
+static UNUSED size_t py_string_end(struct text t, size_t pos, bool *torn)
 {
 	char quote = t.ptr[pos];
 
@@ -37,7 +38,7 @@ static size_t py_string_end(struct text t, size_t pos, bool *torn)
 }
 
 /* Position of the ',' or closing bracket that ends the value at `pos`. */
-static size_t py_value_end(struct text t, size_t pos, bool *torn)
+static UNUSED size_t py_value_end(struct text t, size_t pos, bool *torn)
 {
 	size_t depth = 0;
 
@@ -75,7 +76,7 @@ struct py_iter {
 };
 
 /* From a value that is a call, dict, list or tuple; an iterator without members for anything else. */
-static struct py_iter py_open(struct text value)
+static UNUSED struct py_iter py_open(struct text value)
 {
 	struct py_iter it = {.t = value, .done = true};
 	size_t at = 0;
@@ -92,20 +93,20 @@ static struct py_iter py_open(struct text value)
 	return it;
 }
 
-static struct text py_unquote(struct text value)
+static UNUSED struct text py_unquote(struct text value)
 {
 	if (value.len >= 2 && (value.ptr[0] == '\'' || value.ptr[0] == '"') && value.ptr[value.len - 1] == value.ptr[0])
 		return text_sub(value, 1, value.len - 2);
 	return (struct text){NULL, 0};
 }
 
-static bool py_word(char c)
+static UNUSED bool py_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* Splits off `key=` or `'key':` at the start of a member. */
-static size_t py_key(struct text t, size_t at, struct text *ret_key, bool *torn)
+static UNUSED size_t py_key(struct text t, size_t at, struct text *ret_key, bool *torn)
 {
 	size_t end = at;
 
@@ -128,7 +129,7 @@ static size_t py_key(struct text t, size_t at, struct text *ret_key, bool *torn)
 }
 
 /* Next member; a key is empty for list elements. false at the end (it->torn tells whether the bracket closed). */
-static bool py_next(struct py_iter *it, struct text *ret_key, struct text *ret_value)
+static UNUSED bool py_next(struct py_iter *it, struct text *ret_key, struct text *ret_value)
 {
 	size_t end;
 
@@ -152,7 +153,7 @@ static bool py_next(struct py_iter *it, struct text *ret_key, struct text *ret_v
 }
 
 /* Value of one key of a bracket; empty when absent. */
-static struct text py_get(struct text value, const char *want)
+static UNUSED struct text py_get(struct text value, const char *want)
 {
 	struct py_iter it = py_open(value);
 	struct text key, member;
@@ -163,13 +164,13 @@ static struct text py_get(struct text value, const char *want)
 	return (struct text){NULL, 0};
 }
 
-static bool py_is_list(struct text value)
+static UNUSED bool py_is_list(struct text value)
 {
 	return value.len > 0 && (value.ptr[0] == '[' || value.ptr[0] == '(');
 }
 
 /* A quote opens a string unless it is an apostrophe inside a word; b'…' and the like do open one. */
-static bool py_opens(struct text t, size_t at)
+static UNUSED bool py_opens(struct text t, size_t at)
 {
 	if (t.ptr[at] == '"')
 		return true;
@@ -179,7 +180,7 @@ static bool py_opens(struct text t, size_t at)
 }
 
 /* The first quote or `c` at or after `at`, or `end`. */
-static size_t py_seek(struct text t, size_t at, size_t end, char c)
+static UNUSED size_t py_seek(struct text t, size_t at, size_t end, char c)
 {
 #ifdef __SSE2__
 	const __m128i one = _mm_set1_epi8('\''), two = _mm_set1_epi8('"'), three = _mm_set1_epi8(c);
@@ -201,7 +202,7 @@ static size_t py_seek(struct text t, size_t at, size_t end, char c)
 
 /* `key=value` outside of quotes in a message such as "… req.rid='x' req.bootstrap_room=5 …": quoted values come
  * without their quotes, bare ones end at a blank, comma, semicolon or bracket. */
-static struct text py_field(struct text t, const char *key)
+static UNUSED struct text py_field(struct text t, const char *key)
 {
 	size_t n = strlen(key), at = 0;
 	bool torn = false;
