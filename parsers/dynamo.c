@@ -45,7 +45,7 @@ static int emit(struct parse *p)
 
 /* --- text lines: 2026-09-14T03:12:44.123456Z DEBUG target: message field="…" --- */
 
-static bool read_text(struct text t, struct line *line)
+static bool read_text(struct text t, struct line *line, bool *ret_torn)
 {
 	static const char *const levels[] = {"INFO", "DEBUG", "WARN", "WARNING", "ERROR", "TRACE", "CRITICAL"};
 	size_t used, n = 0;
@@ -54,6 +54,7 @@ static bool read_text(struct text t, struct line *line)
 	if (t.len < 30 || !is_digit(t.ptr[0]) || t.ptr[10] != 'T' || !stamp_parse_iso(t, &line->ts, &used) ||
 	    line->ts.quality != STAMP_ZONED || used >= t.len || t.ptr[used] != ' ')
 		return false;
+	*ret_torn = true;
 	t = skip_blanks(text_from(t, used));
 	while (n < t.len && is_upper(t.ptr[n]))
 		n++;
@@ -203,12 +204,23 @@ static int take_ended(struct parse *p, const struct match *m, struct text messag
 
 /* --- the pages that a prefill worker offers: kv transfer params: {'remote_block_ids': [1, 2], …} --- */
 
+/* The engine's own name of a request that is open: with the suffix that vLLM adds to the name it was given. */
+static struct text offered_id(struct dynamo *s, struct text id)
+{
+	struct text base = text_sub(id, 0, has_suffix(id) ? id.len - 9 : 0);
+	bool known = base.len > 0 && open_find(s, base);
+
+	for (size_t i = 0; base.len > 0 && !known && i < OPEN_MAX; i++)
+		known = s->open[i].used && text_eq(base, (struct text){s->open[i].rid, s->open[i].n});
+	return outer_id(id, known);
+}
+
 /* Printed by the worker whose pages they are. Without remote_request_id it is the request of the one that is open. */
 static int take_offer(struct parse *p, const struct match *m, struct text message)
 {
 	struct dynamo *s = p->state;
-	struct text params = after(message, "kv transfer params: "),
-		    rid = py_unquote(py_get(params, "remote_request_id"));
+	struct text params = after(message, "kv transfer params: ");
+	struct text rid = offered_id(s, py_unquote(py_get(params, "remote_request_id")));
 	struct open *only = NULL;
 	struct page_run *runs;
 	unsigned open = 0;
@@ -505,14 +517,17 @@ static int dynamo_record(struct parse *p, struct text record)
 {
 	struct dynamo *s = p->state;
 	struct text t = unpaint(&p->scratch, record);
+	bool torn = false;
 	int r;
 
 	p->reason = NULL;
 	s->line = (struct line){.ts = STAMP_INIT};
 	if (t.len > 0 && t.ptr[0] == '{')
 		return json_record(p, t, p->padded && t.ptr == record.ptr);
-	if (read_text(t, &s->line))
+	if (read_text(t, &s->line, &torn))
 		return take_message(p);
+	if (torn)
+		return parse_refuse(p, "torn");
 	if (text_trim(t).len == 0)
 		return RECORD_CONTEXT;
 	if (s->begun && (t.ptr[0] == ' ' || t.ptr[0] == '\t'))
@@ -531,11 +546,13 @@ static enum bid dynamo_bid(struct parse *p, struct text record)
 	struct line line = {.ts = STAMP_INIT};
 	struct text t = unpaint(&p->scratch, record), target = {NULL, 0};
 	struct json_value doc;
+	bool torn;
 
 	if (t.len == 0)
 		return BID_NO;
 	if (t.ptr[0] != '{')
-		return is_digit(t.ptr[0]) && read_text(t, &line) && is_own_target(line.target) ? BID_STRONG : BID_NO;
+		return is_digit(t.ptr[0]) && read_text(t, &line, &torn) && is_own_target(line.target) ? BID_STRONG
+												      : BID_NO;
 	if (!holds(text_sub(t, 0, 4096), "\"target\"") && !holds(text_sub(t, 0, 512), "dynamo.request.trace.v") &&
 	    !holds(text_sub(t, 0, 256), "\"worker_id\""))
 		return BID_NO;

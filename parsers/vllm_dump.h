@@ -55,7 +55,7 @@ static int dump_requests(struct parse *p, struct text list)
 	struct text key, one;
 	int r = RECORD_PARSED;
 
-	while (r >= 0 && py_next(&it, &key, &one)) {
+	while (r >= 0 && py_next(&it, &key, &one) && !it.torn) {
 		struct text blocks = py_get(one, "block_ids");
 
 		r = dump_request(p, py_get(one, "req_id"), py_get(one, "prompt_token_ids_len"),

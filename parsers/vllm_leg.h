@@ -67,6 +67,8 @@ static int take_received(struct parse *p, const struct match *m, struct text mes
 	if (at == SIZE_MAX && old == SIZE_MAX)
 		return parse_refuse(p, "torn");
 	id = text_sub(rest, 0, MIN(at, old));
+	if (id.len == 0)
+		return parse_refuse(p, "shape");
 	if (old < at) {
 		at = old + sizeof(": prompt: ") - 1;
 		(void)next_value(rest, &at, &s->torn);
@@ -178,7 +180,7 @@ static int refusal(struct parse *p, struct text id, struct text message)
 	    {"Input prompt (", false},
 	};
 	static const char *const limits[] = {"maximum context length is ", "maximum model length of ",
-					     "maximum context length (", "exceeds limit of "};
+					     "maximum context length (", "(context length ", "exceeds limit of "};
 	struct text t = text_sub(message, 0, 1024);
 	int64_t length = 0, limit = 0;
 	bool has_length = false, has_limit = false, at_least = false;

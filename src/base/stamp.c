@@ -235,13 +235,13 @@ bool stamp_yearless(int month, int day, int hour, int min, int sec, int64_t frac
 		    struct stamp *ret)
 {
 	const int64_t day_ns = 86400 * NS_PER_S, year_ns = 366 * day_ns;
-	bool last = near.quality == STAMP_INTERPOLATED, found = false;
+	bool last = near.quality == STAMP_INTERPOLATED, found = false, counted = near.quality == STAMP_MONOTONIC;
 	int64_t best = 0, ns;
 	int year;
 
-	*ret = (struct stamp){TIME_UNKNOWN, STAMP_YEARLESS, NS_PER_S};
-	if (near.ns == TIME_UNKNOWN || near.quality == STAMP_NONE || near.quality == STAMP_MONOTONIC ||
-	    near.ns < 2 * year_ns || near.ns > INT64_MAX - 2 * year_ns) {
+	*ret = (struct stamp){TIME_UNKNOWN, counted ? STAMP_MONOTONIC : STAMP_YEARLESS, NS_PER_S};
+	if (near.ns == TIME_UNKNOWN || near.quality == STAMP_NONE || near.ns < 2 * year_ns - day_ns ||
+	    near.ns > INT64_MAX - 2 * year_ns) {
 		ret->quality = STAMP_MONOTONIC;
 		return stamp_from_civil(YEAR_WITHOUT, month, day, hour, min, sec, frac_ns, &ret->ns);
 	}
