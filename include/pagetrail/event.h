@@ -29,7 +29,7 @@ enum event_kind {
 /* X(ENUM, "name", type, "unit", "meaning") */
 #define EVENT_BOOT_COLUMNS(X)                                                                                     \
 	X(BOOT_WHAT, "what", COLUMN_TEXT, "", "start|args|pool|ready|snapshot|stop")                              \
-	X(BOOT_ENGINE, "engine", COLUMN_TEXT, "", "engine's name: sglang")                                        \
+	X(BOOT_ENGINE, "engine", COLUMN_TEXT, "", "engine's name: sglang|vllm")                                   \
 	X(BOOT_VERSION, "version", COLUMN_TEXT, "", "version string as reported")                                 \
 	X(BOOT_COMMIT, "commit_id", COLUMN_TEXT, "", "source revision, if said")                                  \
 	X(BOOT_MODEL, "model", COLUMN_TEXT, "", "served model name or model path")                                \
@@ -106,7 +106,7 @@ enum event_kind {
 	X(PAGE_PEER, "peer", COLUMN_TEXT, "", "other worker of a transfer")
 
 #define EVENT_LOAD_COLUMNS(X)                                                                   \
-	X(LOAD_WHAT, "what", COLUMN_TEXT, "", "prefill|decode")                                 \
+	X(LOAD_WHAT, "what", COLUMN_TEXT, "", "prefill|decode|engine (both)")                   \
 	X(LOAD_NEW_TOKENS, "new_tokens", COLUMN_INT, "tokens", "prompt tokens in this batch")   \
 	X(LOAD_NEW_SEQS, "new_seqs", COLUMN_INT, "", "requests that joined")                    \
 	X(LOAD_CACHED, "cached_tokens", COLUMN_INT, "tokens", "prefix cache hits")              \

@@ -47,7 +47,8 @@ bool stamp_from_civil(int year, int month, int day, int hour, int min, int sec, 
 /* A stamp that names no year: the year that brings it nearest to `near`; where that is when a file was written last
  * (STAMP_INTERPOLATED), the latest year that is not a day or more behind it. Without `near` nobody knows the year: the
  * stamp only orders (STAMP_MONOTONIC, counted from 1972, a leap year; near one of these as well). false on an impossible date. */
-bool stamp_yearless(int month, int day, int hour, int min, int sec, int64_t frac_ns, struct stamp near, struct stamp *ret);
+bool stamp_yearless(int month, int day, int hour, int min, int sec, int64_t frac_ns, struct stamp near,
+		    struct stamp *ret);
 
 /* RFC 3339 with Z: as many fraction digits as needed out of 0, 3, 6, 9. buf >= 40 bytes. Empty string for
  * TIME_UNKNOWN. Returns buf. */
