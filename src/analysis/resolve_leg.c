@@ -12,12 +12,26 @@
 #define OPEN_NS      (24 * 3600 * NS_PER_S) /* a leg that was received may run this long */
 #define ROOM_NS      (3600 * NS_PER_S)
 
+/* vLLM numbers the prompts of a completion: cmpl-ID-0. */
+static struct text strip_index(struct text id)
+{
+	size_t dash = text_rfind_char(id, '-');
+	if (dash == SIZE_MAX || dash == 0 || dash + 1 >= id.len || id.len - dash > 5)
+		return id;
+	for (size_t i = dash + 1; i < id.len; i++)
+		if (id.ptr[i] < '0' || id.ptr[i] > '9')
+			return id;
+	return text_sub(id, 0, dash);
+}
+
 struct text strip_prefix(struct text id)
 {
 	static const char *const prefixes[] = {"chatcmpl-", "cmpl-", "resp_"};
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-		if (text_starts(id, prefixes[i]) && id.len > text_of(prefixes[i]).len)
-			return text_from(id, text_of(prefixes[i]).len);
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		struct text rest = text_from(id, text_of(prefixes[i]).len);
+		if (text_starts(id, prefixes[i]) && rest.len)
+			return prefixes[i][1] == 'm' ? strip_index(rest) : rest;
+	}
 	return id;
 }
 

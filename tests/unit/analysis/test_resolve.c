@@ -175,6 +175,32 @@ static void test_layers_fold(void **state)
 			    "yes|77|-|50;");
 }
 
+/* What vLLM calls cmpl-ID-0 and chatcmpl-ID is the gateway's ID, on both sides of a hand-off. */
+static void test_completion_names(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), p = source("p.log", "p", NULL), d = source("d.log", "d", NULL);
+	put(g, EVENT_GATEWAY, 5,
+	    "what=access gateway_id=job-7 status=200 completion_tokens=3 started_ns=1 finished_ns=5");
+	put(p, EVENT_LEG, 2, "what=handoff rid=cmpl-job-7-0 role=prefill");
+	put(d, EVENT_LEG, 3, "what=received rid=cmpl-job-7-0 role=decode");
+	/* two prompts in one call are two executions of one request */
+	put(g, EVENT_GATEWAY, 25,
+	    "what=access gateway_id=job-8 status=200 completion_tokens=3 started_ns=21 finished_ns=25");
+	put(d, EVENT_LEG, 22, "what=received rid=cmpl-job-8-0 role=decode");
+	put(d, EVENT_LEG, 22, "what=received rid=cmpl-job-8-1 role=decode");
+	put(g, EVENT_GATEWAY, 45,
+	    "what=access gateway_id=job-9 status=200 completion_tokens=3 started_ns=41 finished_ns=45");
+	put(d, EVENT_LEG, 42, "what=received rid=chatcmpl-job-9 role=decode");
+	put(d, EVENT_LEG, 62, "what=received rid=cmpl-job-7-12345 role=decode");
+	resolve();
+	assert_string_equal(
+	    rows("SELECT r.name, count(*), group_concat(l.rid, ',') FROM request r JOIN leg l USING(request) "
+		 "GROUP BY r.request ORDER BY r.first_ns"),
+	    "job-7|2|cmpl-job-7-0,cmpl-job-7-0;job-8|2|cmpl-job-8-0,cmpl-job-8-1;job-9|1|chatcmpl-job-9;"
+	    "cmpl-job-7-12345|1|cmpl-job-7-12345;");
+}
+
 static void test_rid_reuse(void **state)
 {
 	(void)state;
@@ -521,13 +547,28 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-	    CASE(test_incident),        CASE(test_attempts),         CASE(test_five_errors_are_attempts),
-	    CASE(test_hostile_tenants), CASE(test_hostile_overlap),  CASE(test_hostile_response_id),
-	    CASE(test_layers_fold),     CASE(test_rid_reuse),        CASE(test_page_log_alone),
-	    CASE(test_page_log_joins),  CASE(test_stray_rejections), CASE(test_batch_is_no_length),
-	    CASE(test_sent_stays),      CASE(test_inner_error),      CASE(test_batch_of_rooms),
-	    CASE(test_two_counts),      CASE(test_delivered),        CASE(test_outer_status),
-	    CASE(test_order_of_files),  CASE(test_twice_is_once),    CASE(test_empty_case),
+	    CASE(test_incident),
+	    CASE(test_completion_names),
+	    CASE(test_attempts),
+	    CASE(test_five_errors_are_attempts),
+	    CASE(test_hostile_tenants),
+	    CASE(test_hostile_overlap),
+	    CASE(test_hostile_response_id),
+	    CASE(test_layers_fold),
+	    CASE(test_rid_reuse),
+	    CASE(test_page_log_alone),
+	    CASE(test_page_log_joins),
+	    CASE(test_stray_rejections),
+	    CASE(test_batch_is_no_length),
+	    CASE(test_sent_stays),
+	    CASE(test_inner_error),
+	    CASE(test_batch_of_rooms),
+	    CASE(test_two_counts),
+	    CASE(test_delivered),
+	    CASE(test_outer_status),
+	    CASE(test_order_of_files),
+	    CASE(test_twice_is_once),
+	    CASE(test_empty_case),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
