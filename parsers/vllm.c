@@ -355,7 +355,7 @@ static int vllm_open(struct parse *p)
 const struct parser parser_vllm = {
     .name = "vllm",
     .summary = "vLLM's text log: start-up, KV cache, requests, rejections, hand-offs (NIXL), block tables of a crash",
-    .checked = "0.8 to 0.22 output, source to 2026-08",
+    .checked = "0.8 to 0.22 output, source of 0.6 to 2026-08 (0.27)",
     .shape = SHAPE_LINES,
     .hosts = "dynamo",
     .emits = 1u << EVENT_BOOT | 1u << EVENT_LEG | 1u << EVENT_LOAD | 1u << EVENT_GATEWAY | 1u << EVENT_PAGE,

@@ -355,7 +355,9 @@ static int take_loads(struct parse *p, const struct match *m, struct text messag
 
 static int take_sends(struct parse *p, const struct match *m, struct text message)
 {
-	return handed(p, "handoff", without_dot(match_group(m, "id")), "prefill", message);
+	bool declined = message.ptr[0] == 'D';
+
+	return handed(p, declined ? "handoff" : "sent", without_dot(match_group(m, "id")), "prefill", message);
 }
 
 /* The lease of a prefill's pages ran out: they were given to others, whether they had been read or not. */

@@ -48,7 +48,7 @@
 	X(LEG_ROW_REJECTED_TOKENS, "rejected_tokens", ROW_INT, "tokens",                                            \
 	  "length that the engine refused, from its rejection")                                                     \
 	X(LEG_ROW_LIMIT_TOKENS, "limit_tokens", ROW_INT, "tokens", "limit named by that rejection")                 \
-	X(LEG_ROW_OUTCOME, "outcome", ROW_TEXT, "", "finished, rejected, truncated, aborted, failed; NULL unknown") \
+	X(LEG_ROW_OUTCOME, "outcome", ROW_TEXT, "", "finished, rejected, truncated, aborted, failed, or late_read") \
 	X(LEG_ROW_FINISH_REASON, "finish_reason", ROW_TEXT, "", "")                                                 \
 	X(LEG_ROW_STATUS, "status", ROW_INT, "", "HTTP status")                                                     \
 	X(LEG_ROW_MESSAGE, "message", ROW_TEXT, "", "the engine's own words")                                       \

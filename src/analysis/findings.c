@@ -43,11 +43,9 @@ static enum served_as role_of(struct text t)
 
 static enum outcome outcome_of(struct text t)
 {
-	static const char *const names[] = {[OUTCOME_FINISHED] = "finished",
-					    [OUTCOME_REJECTED] = "rejected",
-					    [OUTCOME_TRUNCATED] = "truncated",
-					    [OUTCOME_ABORTED] = "aborted",
-					    [OUTCOME_FAILED] = "failed"};
+	static const char *const names[] = {
+	    [OUTCOME_FINISHED] = "finished", [OUTCOME_REJECTED] = "rejected", [OUTCOME_TRUNCATED] = "truncated",
+	    [OUTCOME_ABORTED] = "aborted",   [OUTCOME_FAILED] = "failed",     [OUTCOME_LATE_READ] = "late_read"};
 	for (unsigned i = OUTCOME_FINISHED; i < ARRAY_SIZE(names); i++)
 		if (text_is(t, names[i]))
 			return (enum outcome)i;

@@ -19,6 +19,7 @@
 	X(LIMIT_UNKNOWN, "limit_unknown")                        \
 	X(PREFILL_MISSING, "prefill_leg_missing")                \
 	X(HANDOFF_OPEN, "handoff_not_seen_whole")                \
+	X(LATE_READ, "late_read_reported")                       \
 	X(ENTERED, "entered_by_person")                          \
 	X(VERSION_AFFECTED, "version_affected")                  \
 	X(HANDOFF_OBSERVED, "handoff_observed")                  \
@@ -69,7 +70,8 @@ enum outcome {
 	OUTCOME_REJECTED,
 	OUTCOME_TRUNCATED,
 	OUTCOME_ABORTED,
-	OUTCOME_FAILED
+	OUTCOME_FAILED,
+	OUTCOME_LATE_READ
 };
 enum length_flag { LENGTH_NONE, LENGTH_EXACT, LENGTH_AT_LEAST, LENGTH_ESTIMATE };
 

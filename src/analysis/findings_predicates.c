@@ -381,6 +381,22 @@ static void set_affected(const struct evidence_of *e, const struct served *s, st
 	}
 }
 
+/* An engine says that a decode worker read pages after the prefill worker had given them up: with that nobody is cleared by
+ * the size of a prompt or by a build. A sign, no proof: the same line is written where two sides know one request by
+ * different names. */
+static void set_late_read(const struct evidence_of *e, const struct served *s, struct finding *f)
+{
+	bool late = false;
+	for (size_t i = 0; i < e->n_legs; i++)
+		late |=
+		    e->legs[i].outcome == OUTCOME_LATE_READ && (!s->decode || e->legs[i].attempt == s->decode->attempt);
+	if (!late)
+		return;
+	because(f, REASON_LATE_READ);
+	f->p.t = f->p.t == TRI_NO ? TRI_UNKNOWN : f->p.t;
+	f->p.a = f->p.a == TRI_NO ? TRI_UNKNOWN : f->p.a;
+}
+
 void predicates_of(const struct evidence_of *e, struct finding *f)
 {
 	struct served s = find_served(e);
@@ -411,6 +427,7 @@ void predicates_of(const struct evidence_of *e, struct finding *f)
 	set_trigger(e, &s, f);
 	set_band(f);
 	set_affected(e, &s, f);
+	set_late_read(e, &s, f);
 	if (!attempt_is_sure(e)) { /* another attempt, on other boots, may have served it */
 		because(f, REASON_ATTEMPT_NOT_SEEN);
 		f->p.t = f->p.t == TRI_NO ? TRI_UNKNOWN : f->p.t;

@@ -230,9 +230,12 @@ enum leg_what {
 	SEEN_ABORTED,
 	SEEN_FAILED,
 	SEEN_RETRACTED,
+	SEEN_SENT,
+	SEEN_EXPIRED,
+	SEEN_LATE_READ,
 	SEEN_OTHER
 };
-enum outcome { OUT_NONE, OUT_FINISHED, OUT_ABORTED, OUT_FAILED, OUT_TRUNCATED, OUT_REJECTED };
+enum outcome { OUT_NONE, OUT_FINISHED, OUT_ABORTED, OUT_FAILED, OUT_LATE_READ, OUT_TRUNCATED, OUT_REJECTED };
 enum flag { FLAG_NONE, FLAG_ESTIMATE, FLAG_AT_LEAST, FLAG_EXACT };
 enum flag flag_of(struct text t, bool known_value);
 const char *flag_name(enum flag f);

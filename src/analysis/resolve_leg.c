@@ -73,8 +73,8 @@ void leg_set_room(struct resolve *r, struct leg *l, uint32_t at, uint32_t room)
 
 static enum leg_what what_of(struct text t)
 {
-	static const char *const names[] = {"received", "finished", "rejected", "truncated",
-					    "aborted",  "failed",   "retracted"};
+	static const char *const names[] = {"received", "finished",  "rejected", "truncated", "aborted",
+					    "failed",   "retracted", "sent",     "expired",   "late_read"};
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
 		if (text_is(t, names[i]))
 			return (enum leg_what)i;
@@ -150,6 +150,9 @@ static int64_t leg_fits(const struct resolve *r, const struct leg *l, const stru
 			       (l->input == s->input || l->input == UNKNOWN || s->input == UNKNOWN)
 			   ? gap
 			   : -1;
+	if (s->what >= SEEN_SENT &&
+	    s->what <= SEEN_LATE_READ) /* of pages that are kept after the answer, for the other side */
+		return gap <= OPEN_NS && (s->lo == UNKNOWN || l->lo == UNKNOWN || s->lo >= l->lo) ? gap : -1;
 	if (s->what == SEEN_RECEIVED && here_received)
 		return gap <= NS_PER_S && !l->finished_source ? gap : -1;
 	if (s->what == SEEN_RECEIVED && here_finished && l->hi != UNKNOWN && s->lo != UNKNOWN &&
@@ -206,12 +209,15 @@ static enum outcome outcome_of(const struct resolve *r, const struct seen *s)
 	case SEEN_TRUNCATED: return OUT_TRUNCATED;
 	case SEEN_ABORTED: return OUT_ABORTED;
 	case SEEN_FAILED: return OUT_FAILED;
+	case SEEN_LATE_READ: return OUT_LATE_READ;
 	case SEEN_FINISHED:
 		if (text_is(finish, "abort") || text_is(finish, "aborted"))
 			return OUT_ABORTED;
 		return s->status >= 400 || text_is(finish, "error") ? OUT_FAILED : OUT_FINISHED;
 	case SEEN_RECEIVED:
 	case SEEN_RETRACTED:
+	case SEEN_SENT:
+	case SEEN_EXPIRED:
 	case SEEN_OTHER: break;
 	}
 	return OUT_NONE;

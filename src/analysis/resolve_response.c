@@ -67,8 +67,8 @@ static struct lengths legs_length(const struct resolve *r, const struct request 
 		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
 		cut |= l->outcome == OUT_TRUNCATED;
 		n.rejected = later(n.rejected, l->rejected);
-		if (l->role == ROLE_PREFILL && l->input > 1 && l->outcome == OUT_FINISHED &&
-		    l->input_flag == FLAG_EXACT)
+		if (l->role == ROLE_PREFILL && l->input > 1 && l->input_flag == FLAG_EXACT &&
+		    (l->outcome == OUT_FINISHED || l->outcome == OUT_LATE_READ))
 			n.prefilled = later(n.prefilled, l->input);
 		if (l->role == ROLE_PREFILL || l->input == UNKNOWN || (l->outcome == OUT_REJECTED && l->input <= 1))
 			continue;

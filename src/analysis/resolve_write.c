@@ -162,7 +162,8 @@ static int write_aliases(struct resolve *r, struct alias_writer *w, const struct
 static int write_leg(struct resolve *r, struct row_writer *w, const struct request *q, const struct leg *l, int64_t id,
 		     struct err *err)
 {
-	static const char *const outcomes[] = {NULL, "finished", "aborted", "failed", "truncated", "rejected"};
+	static const char *const outcomes[] = {NULL,        "finished",  "aborted", "failed",
+					       "late_read", "truncated", "rejected"};
 	struct ref refs[REFS_MAX];
 	unsigned n = refs_list(r, &l->refs, refs);
 	row_put_int(w, LEG_ROW_LEG, id);

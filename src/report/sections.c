@@ -154,6 +154,7 @@ static const struct {
     {"limit_unknown", "input limit unknown"},
     {"prefill_leg_missing", "prefill leg not in the logs"},
     {"handoff_not_seen_whole", "hand-off not seen whole"},
+    {"late_read_reported", "the engine reports a read of pages that it had given up"},
     {"entered_by_person", "rests on a value entered by a person"},
     {"version_affected", "affected version"},
     {"handoff_observed", "hand-off observed"},

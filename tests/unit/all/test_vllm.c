@@ -178,7 +178,7 @@ static void test_handoff(void **state)
 	if (!read_log("llmd-vllm-nixl-prefill.log", "vllm", &s))
 		return;
 	assert_int_equal(times(&s, "received"), 2);
-	assert_int_equal(times(&s, "handoff"), 1);
+	assert_int_equal(times(&s, "sent"), 1);
 	assert_string_equal(s.role, "prefill");
 	assert_string_equal(s.rid, "cmpl-0dec7ca2-42c8-4b79-a753-d355181114f2-0");
 	assert_int_equal(s.access, 1);
