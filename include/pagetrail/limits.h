@@ -43,6 +43,8 @@
 #define DETECT_BYTES            (1 * MIB)
 /* Two bids closer than this (per mille) are a tie, and a tie is refused. */
 #define DETECT_MARGIN           100
+/* Maps of earlier runs that a case is asked for, when one of its files has grown. */
+#define MAPS_KEPT_MAX           64
 /* Members of one archive, and nesting of containers (tar in zst in tar): bombs stop here. */
 #define ARCHIVE_MEMBERS_MAX     100000
 #define ARCHIVE_DEPTH_MAX       3

@@ -7,7 +7,7 @@
 
 int formats_open(struct formats *f, const struct parser *const *list, size_t n, struct err *err)
 {
-	*f = (struct formats){.list = list, .n = n, .err = err};
+	*f = (struct formats){.list = list, .n = n, .n_bid = n, .err = err};
 	f->open = calloc(n + 1, sizeof(*f->open));
 	f->used = calloc(n + 1, sizeof(*f->used));
 	if (f->open && f->used)
@@ -91,7 +91,9 @@ int formats_get(struct formats *f, size_t i, struct parse **ret)
 
 enum bid formats_bid(struct formats *f, struct parse *p, struct text record, bool padded)
 {
-	(void)f;
+	for (size_t i = f->n_bid; i < f->n; i++)
+		if (p == f->open[i])
+			return BID_NO;
 	bool before = p->padded;
 	p->padded = padded;
 	arena_reset(&p->scratch);

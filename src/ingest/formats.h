@@ -11,6 +11,7 @@
 struct formats {
 	const struct parser *const *list;
 	size_t n;
+	size_t n_bid;                          /* those behind it never bid: they are asked for by name */
 	struct parse **open;                   /* NULL until asked for */
 	bool *used;                            /* since formats_renew() */
 	const struct wrapper *const *wrappers; /* set by formats_wrap() */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "known.h"
+#include "pagetrail/map.h"
 #include "repeat.h"
 #include "session.h"
 #include "walk.h"
@@ -405,6 +406,45 @@ static int find_sizes(struct session *s, const char *const *paths, size_t n_path
 	return rc < 0 ? rc : 0;
 }
 
+/* Maps that sources of the case were read with, as their rows hold them: a file that has grown is read with its own again. */
+static int keep_maps(struct session *s, struct case_file *c, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *q = NULL;
+	int rc = sql_prepare(&q, c,
+			     "SELECT min(format_basis) FROM source WHERE format GLOB '*@*' GROUP BY format "
+			     "ORDER BY format LIMIT ?1",
+			     err);
+	if (rc == 0)
+		rc = sql_int(q, 1, MAPS_KEPT_MAX, err);
+	while (rc == 0 && (rc = sql_step(q, err)) == 1) {
+		struct map *m = NULL;
+		rc = map_from_basis(&m, sql_get_text(q, 0), err);
+		if (rc == 0 && m && !parser_find(s->o->parsers, s->o->n_parsers, text_of(map_parser(m)->name)))
+			s->kept[s->n_kept++] = m;
+		else
+			map_free(m);
+	}
+	return rc;
+}
+
+static int open_formats(struct session *s, struct case_file *c, struct err *err)
+{
+	const struct ingest_options *o = s->o;
+	s->kept = calloc(MAPS_KEPT_MAX, sizeof(struct map *));
+	s->list = calloc(o->n_parsers + MAPS_KEPT_MAX, sizeof(*s->list));
+	int rc = s->kept && s->list ? 0 : err_nomem(err);
+	if (rc == 0 && c)
+		rc = keep_maps(s, c, err);
+	if (rc < 0)
+		return rc;
+	memcpy(s->list, o->parsers, o->n_parsers * sizeof(*s->list));
+	for (size_t i = 0; i < s->n_kept; i++)
+		s->list[o->n_parsers + i] = map_parser(s->kept[i]);
+	rc = formats_open(&s->formats, s->list, o->n_parsers + s->n_kept, err);
+	s->formats.n_bid = o->n_parsers;
+	return rc;
+}
+
 static int session_open(struct session *s, struct case_file *c, const struct ingest_options *o, struct err *err)
 {
 	*s = (struct session){.c = c, .o = o};
@@ -418,7 +458,7 @@ static int session_open(struct session *s, struct case_file *c, const struct ing
 	if (rc == 0 && o->sources_csv)
 		rc = sources_read(&s->sources, o->sources_csv, o, err);
 	if (rc == 0)
-		rc = formats_open(&s->formats, o->parsers, o->n_parsers, err);
+		rc = open_formats(s, c, err);
 	if (rc == 0)
 		rc = formats_wrap(&s->formats, o->wrappers, o->n_wrappers, err);
 	unsigned jobs = o->jobs > 1 && !o->plan ? o->jobs : 0;
@@ -439,6 +479,10 @@ static void session_close(struct session *s)
 	block_pool_close(s->blocks);
 	spares_close(&s->spares);
 	formats_close(&s->formats);
+	for (size_t i = 0; i < s->n_kept; i++)
+		map_free(s->kept[i]);
+	free(s->kept);
+	free(s->list);
 	custody_close(&s->custody);
 	sources_done(&s->sources);
 	zone_close(s->zone);

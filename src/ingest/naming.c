@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pagetrail/map.h"
 #include "session.h"
 #include "worker.h"
 
@@ -58,6 +59,47 @@ int naming_begin(struct naming *n, struct session *s, const char *path, struct s
 			return err_nomem(err);
 	}
 	return naming_zone(n, s, r, err);
+}
+
+static bool said(struct text basis)
+{
+	return text_is(basis, "option") || text_is(basis, "sources");
+}
+
+/* Does a map of this run have the name of the one that the source was read with? */
+static bool has_map(const struct session *s, struct text format)
+{
+	size_t n = text_find_char(format, '@', 0);
+	for (size_t i = 0; n != SIZE_MAX && i < s->o->n_parsers; i++)
+		if (map_of(s->o->parsers[i]) && !strncmp(s->o->parsers[i]->name, format.ptr, n + 1))
+			return true;
+	return false;
+}
+
+int naming_inherit(struct naming *n, struct session *s, const struct source_result *was, struct source_result *r,
+		   struct err *err)
+{
+	bool worker = s->o->worker || (n->line && n->line->worker.len);
+	if (!worker && said(was->worker_basis)) {
+		r->worker = was->worker;
+		r->worker_basis = was->worker_basis;
+		n->explicit_worker = n->said = true;
+	}
+	if (!r->role.len)
+		r->role = was->role;
+	bool asked = text_find(was->format_basis, "asked for", 0) != SIZE_MAX;
+	bool mapped = text_find_char(was->format, '@', 0) != SIZE_MAX && !has_map(s, was->format);
+	if (!n->format.len && was->format.len && (asked || mapped))
+		n->format = was->format;
+	if (!text_is(r->tz_basis, "assumed") || !said(was->tz_basis))
+		return 0;
+	r->tz = was->tz;
+	r->tz_basis = was->tz_basis;
+	if (text_is(r->tz, "UTC"))
+		return 0;
+	int rc = zone_open(&n->own_zone, r->tz, err);
+	n->zone = n->own_zone;
+	return rc;
 }
 
 void naming_done(struct naming *n)

@@ -344,7 +344,7 @@ static int choose_format(struct session *s, const struct naming *n, const struct
 	struct stack asked = {0};
 	char name[STACK_NAME_MAX];
 	bool is_asked = !m->as_it_is && n->format.len &&
-			stack_find(n->format, o->parsers, o->n_parsers, o->wrappers, o->n_wrappers, &asked);
+			stack_find(n->format, s->formats.list, s->formats.n, o->wrappers, o->n_wrappers, &asked);
 	int rc = 0;
 	if (m->as_it_is)
 		d.reason = m->as_it_is;
@@ -499,6 +499,17 @@ static void forget(struct pipeline *p)
 		(void)!custody_drop(&p->s->custody, p->replay.row, NULL, &ignored);
 }
 
+/* A file that has grown, or whose reading was stopped, is still what somebody said that it is. */
+static int inherit(struct pipeline *p, struct naming *n, const struct block *first, struct err *err)
+{
+	int64_t source;
+	struct source_result was;
+	int rc = replay_source_of(p->s, p->sm->r.path, first, &source, err);
+	if (rc == 0 && source)
+		rc = custody_row(&p->s->custody, source, &was, p->arena, err);
+	return rc || !source ? rc : naming_inherit(n, p->s, &was, &p->sm->r, err);
+}
+
 int pipeline_member(struct session *s, struct source *src, const struct member *m, struct stored *st, struct err *err)
 {
 	struct stored_member *sm = stored_add(st);
@@ -522,6 +533,8 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 	p.ask = (struct replay_ask){.r = &sm->r, .source = src, .first = first};
 	if (rc == 1)
 		rc = head_of(&p.ask.head, (struct text){first->data, first->len}, err);
+	if (rc >= 0 && first && !s->o->plan)
+		rc = inherit(&p, &n, first, err);
 	if (rc >= 0)
 		rc = choose_format(s, &n, src, m, &p.ask, &st->arena, &sm->r, &p.stack, err);
 	if (rc == 0)

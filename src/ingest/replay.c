@@ -112,6 +112,28 @@ static int begins_alike(struct session *s, int64_t source, const struct block *b
 	return rc < 0 ? rc : !memcmp(sha, want.ptr, SHA256_BYTES);
 }
 
+int replay_source_of(struct session *s, struct text path, const struct block *first, int64_t *ret, struct err *err)
+{
+	uint64_t hash = text_hash(path), bytes;
+	int rc = 0;
+	*ret = 0;
+	for (size_t i = s->custody.n; first && rc >= 0 && !*ret && i-- > 0;) {
+		const struct known *e = &s->custody.known[i];
+		struct arena arena;
+		struct source_result row;
+		if (e->path_hash != hash || e->pending)
+			continue;
+		arena_init(&arena, 0);
+		rc = custody_row(&s->custody, e->source, &row, &arena, err);
+		if (rc == 0 && text_eq(row.path, path))
+			rc = begins_alike(s, e->source, first, &bytes, err);
+		if (rc == 1)
+			*ret = e->source;
+		arena_done(&arena);
+	}
+	return MIN(rc, 0);
+}
+
 /* Made by this program from this format with this clock? Else its events are other ones. */
 static bool made_alike(const struct source_result *row, const struct source_result *r)
 {

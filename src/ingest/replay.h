@@ -45,6 +45,10 @@ int replay_leave(struct replay *r, const struct replay_ask *a, bool over, bool f
 		 struct err *err) MUST_CHECK;
 void replay_done(struct replay *r);
 
+/* The source of this path whose beginning is this; *ret 0: none. */
+int replay_source_of(struct session *s, struct text path, const struct block *first, int64_t *ret,
+		     struct err *err) MUST_CHECK;
+
 /* Is a file that the case knows no more there with the bytes that it had: was it renamed, or has it grown into `now`? */
 bool replay_gone(const struct source_result *was, bool unfinished, const char *now, const unsigned char *now_sha256,
 		 struct err *err);

@@ -24,6 +24,9 @@ struct session {
 	struct case_file *c; /* NULL in a plan */
 	const struct ingest_options *o;
 	struct formats formats;
+	const struct parser **list; /* of formats: those of the run, then maps that the case knows */
+	struct map **kept;
+	size_t n_kept;
 	struct zone *zone; /* --tz */
 	struct sources_file sources;
 	struct custody custody;
@@ -91,6 +94,9 @@ struct naming {
 };
 int naming_begin(struct naming *n, struct session *s, const char *path, struct source_result *r, struct arena *a,
 		 struct err *err) MUST_CHECK;
+/* What was said of the file when it was read before (was: its row) still holds, where nobody says otherwise now. */
+int naming_inherit(struct naming *n, struct session *s, const struct source_result *was, struct source_result *r,
+		   struct err *err) MUST_CHECK;
 void naming_done(struct naming *n);
 /* boot: host:port that the records say ("" none); record: the one name that all events carry ("" none, or several);
  * wrapped: it is the wrapper that says it. */
