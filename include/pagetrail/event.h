@@ -23,6 +23,7 @@ enum event_kind {
 	EVENT_GATEWAY = 2, /* what a gateway or router says of one request */
 	EVENT_PAGE = 3,    /* what an allocator says of pages */
 	EVENT_LOAD = 4,    /* batch lines: occupancy and pressure, no ids */
+	EVENT_CACHE = 5,   /* what a prefix cache says of its blocks: hashes, neither pages nor requests */
 	EVENT_KINDS,
 };
 
@@ -116,12 +117,34 @@ enum event_kind {
 	X(LOAD_USAGE_PPM, "usage_ppm", COLUMN_INT, "ppm", "pool in use, parts per million")     \
 	X(LOAD_RETRACTED, "retracted", COLUMN_INT, "", "requests retracted")
 
+/* One row a block, or one where the record names none. */
+#define EVENT_CACHE_COLUMNS(X)                                                                                         \
+	X(CACHE_WHAT, "what", COLUMN_TEXT, "", "stored|removed|cleared")                                               \
+	X(CACHE_SEQ, "seq", COLUMN_INT, "", "number of the message, as its publisher counts; a hole is a loss")        \
+	X(CACHE_EVENT_ID, "event_id", COLUMN_INT, "", "number of the event, as its worker counts")                     \
+	X(CACHE_AT, "at", COLUMN_INT, "", "place of the block in its event, from 0: rows with 0 count events")         \
+	X(CACHE_BLOCK, "block", COLUMN_TEXT, "", "hash of the block, hex, 16 digits where it has 64 bits")             \
+	X(CACHE_PARENT, "parent", COLUMN_TEXT, "", "hash of the block before the event's first one; on its first row") \
+	X(CACHE_CONTENT, "content", COLUMN_TEXT, "", "second hash, of the block's tokens alone, hex")                  \
+	X(CACHE_BLOCK_SIZE, "block_size", COLUMN_INT, "tokens", "tokens in a block, as the event says")                \
+	X(CACHE_TOKENS, "tokens", COLUMN_INT, "tokens",                                                                \
+	  "token ids in the event, counted and dropped; on its first row")                                             \
+	X(CACHE_MEDIUM, "medium", COLUMN_TEXT, "", "where the block is kept, as written: GPU, CPU_PINNED, disk, …")    \
+	X(CACHE_LORA, "lora", COLUMN_TEXT, "", "adapter: its name, else its number")                                   \
+	X(CACHE_GROUP, "cache_group", COLUMN_TEXT, "", "group of layers that the block is of")                         \
+	X(CACHE_TENANT, "tenant", COLUMN_TEXT, "", "tenant, where a store names one")                                  \
+	X(CACHE_SALTED, "salted", COLUMN_INT, "bool",                                                                  \
+	  "1 when the hash covers more than tokens: a salt, an image, an adapter")                                     \
+	X(CACHE_RANK, "rank", COLUMN_INT, "", "data-parallel rank")                                                    \
+	X(CACHE_TOPIC, "topic", COLUMN_TEXT, "", "topic that the message was published under")
+
 #define EVENT_ENUM(id, name, type, unit, help) id,
 enum boot_column { EVENT_BOOT_COLUMNS(EVENT_ENUM) BOOT_COLUMNS };
 enum leg_column { EVENT_LEG_COLUMNS(EVENT_ENUM) LEG_COLUMNS };
 enum gateway_column { EVENT_GATEWAY_COLUMNS(EVENT_ENUM) GATEWAY_COLUMNS };
 enum page_column { EVENT_PAGE_COLUMNS(EVENT_ENUM) PAGE_COLUMNS };
 enum load_column { EVENT_LOAD_COLUMNS(EVENT_ENUM) LOAD_COLUMNS };
+enum cache_column { EVENT_CACHE_COLUMNS(EVENT_ENUM) CACHE_COLUMNS };
 #undef EVENT_ENUM
 
 struct event_column {
@@ -131,7 +154,7 @@ struct event_column {
 };
 
 struct event_kind_info {
-	const char *name; /* boot leg gateway page load; the virtual table is NAME_events */
+	const char *name; /* boot leg gateway page load cache; the virtual table is NAME_events */
 	const char *help;
 	const struct event_column *columns;
 	unsigned n_columns;

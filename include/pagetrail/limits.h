@@ -30,6 +30,9 @@
 #define TOKENS_MAX              ((int64_t)1 << 40)
 /* Page runs in one record. */
 #define PAGE_RUNS_MAX           (1u << 20)
+/* Block hashes and events in one record of a prefix cache: a batch of several prompts of a million tokens, where a block
+ * holds one token. */
+#define CACHE_BLOCKS_MAX        (4u << 20)
 /* A worker's page records that are not in order (shuffled or interleaved files) are sorted in memory, about 130 bytes
  * each: enough for a page log of more than a gigabyte; a larger one has to be put in order before. */
 #define PAGE_SORT_MAX_BYTES     (1024 * MIB)

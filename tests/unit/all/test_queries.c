@@ -50,6 +50,10 @@ static int bad_case(void **state)
 	page(48, "free", "d4", "20+5,40+1");
 	seq += 3; /* lost */
 	page(60, "alloc", "d6", "0+1");
+	put(pre, EVENT_CACHE, 61, "what=stored seq=7 at=0 block=a0 rank=0");
+	put(pre, EVENT_CACHE, 62, "what=removed seq=10 at=0 block=a0 rank=0"); /* 8 and 9 are lost */
+	put(pre, EVENT_CACHE, 63, "what=cleared seq=0 at=0 rank=0");
+	put(pre, EVENT_CACHE, 64, "what=stored seq=4611686018427387904 at=0 rank=1 block=a1");
 	resolve();
 	run("INSERT INTO reject VALUES(1, 5000, 30, 2, 'json_syntax'), (1, 9000, 10, 1, 'torn')");
 	run("INSERT INTO gap(kind, source, effect, refs) VALUES('clock', 2, 'two anchors disagree', '[]')");
@@ -194,6 +198,8 @@ static const struct {
     {"clock_conflict", "source, effect", "2|two anchors disagree;"},
     {"unparsed_shapes", "reason, records, bytes, sample", "json_syntax|2|30|S1@5000+30;torn|1|10|S1@9000+10;"},
     {"conflicts", "request, class", "gw-4|C1;"},
+    {"cache_streams", "worker, rank, messages, stored, removed, clears, backwards, missing",
+     "p|0|3|1|1|1|1|2;p|1|1|1|0|0|0|0;"},
 };
 
 static void test_bad(void **state)

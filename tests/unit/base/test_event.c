@@ -17,6 +17,7 @@ static void test_kinds(void **state)
 	(void)state;
 	assert_string_equal(event_kinds[EVENT_BOOT].name, "boot");
 	assert_string_equal(event_kinds[EVENT_LOAD].name, "load");
+	assert_string_equal(event_kinds[EVENT_CACHE].name, "cache");
 	for (unsigned k = 0; k < EVENT_KINDS; k++) {
 		const struct event_kind_info *kind = &event_kinds[k];
 		unsigned pages = 0;
