@@ -136,7 +136,8 @@ enum event_kind {
 	X(CACHE_SALTED, "salted", COLUMN_INT, "bool",                                                                  \
 	  "1 when the hash covers more than tokens: a salt, an image, an adapter")                                     \
 	X(CACHE_RANK, "rank", COLUMN_INT, "", "data-parallel rank")                                                    \
-	X(CACHE_TOPIC, "topic", COLUMN_TEXT, "", "topic that the message was published under")
+	X(CACHE_TOPIC, "topic", COLUMN_TEXT, "", "topic that the message was published under")                         \
+	X(CACHE_EPOCH, "epoch", COLUMN_TEXT, "", "name that the publisher gives its own lifetime")
 
 #define EVENT_ENUM(id, name, type, unit, help) id,
 enum boot_column { EVENT_BOOT_COLUMNS(EVENT_ENUM) BOOT_COLUMNS };

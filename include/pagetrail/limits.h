@@ -8,6 +8,11 @@
 /* Longest record given to a parser. A logged prompt of one million tokens is about 5 MB of text, escaped
  * perhaps 8; beyond this a record is kept as evidence and counted unparsed ("too_long"). */
 #define RECORD_MAX_BYTES        (16 * MIB)
+/* Bytes of a binary record within which it says its length. */
+#define LENGTH_HEAD_MAX_BYTES   (4 * KIB)
+/* Binary records that are tried where the place was lost: bytes of them in all, at the start and for each byte passed. */
+#define RESYNC_START_BYTES      (2 * RECORD_MAX_BYTES)
+#define RESYNC_BYTES_EACH       4
 /* A whole-document format (server_info, kubectl get -o json) is read into memory up to this size. */
 #define DOCUMENT_MAX_BYTES      (16 * MIB)
 /* Evidence chunk: large enough to compress well, small enough that `show` of one record is cheap. */

@@ -5,7 +5,7 @@
  * folder tests/parsers/NAME/ with samples (CASE.log) and what they must give (CASE.expect). Nothing else changes.
  *
  * A source is a stream of records. For line formats a record is one line, without its LF or CR LF; the framework
- * finds the lines, gives them in order, and does the accounting. The parser says what each record was:
+ * finds the lines, gives them in order, and does the accounting; of binary formats it asks each record's length. The parser says what each record was:
  *   PARSED     it carried at least one event, now emitted
  *   CONTEXT    recognised, carries no event
  *   UNPARSED   not understood; set p->reason to a stable, lower-case code ("torn", "json_syntax", …)
@@ -30,6 +30,7 @@ enum bid { BID_NO = 0, BID_WEAK = 1, BID_STRONG = 2 };
 enum shape {
 	SHAPE_LINES = 0,    /* records are lines */
 	SHAPE_DOCUMENT = 1, /* the whole source is one record (up to DOCUMENT_MAX_BYTES) */
+	SHAPE_BINARY = 2,   /* records say their own length, and follow each other without anything between */
 };
 
 struct parse;
@@ -61,6 +62,10 @@ struct parser {
 	enum bid (*bid)(struct parse *p, struct text record);
 	/* MAY. Length of the first record in a line (or len): for formats whose records can begin mid-line. */
 	size_t (*split)(struct parse *p, struct text line);
+	/* MUST for SHAPE_BINARY. Bytes of the record that begins t, whether or not all of it is there; 0: more bytes are
+	 * needed to say (never with LENGTH_HEAD_MAX_BYTES at hand); SIZE_MAX: none begins here. Stateless, cheap, and strict:
+	 * where the place was lost, it is asked at each byte. bid() then decides, with the whole record. */
+	size_t (*length)(struct text t);
 	/* MUST. One record -> verdict, events by parse_emit(). */
 	int (*record)(struct parse *p, struct text record);
 	/* MAY. End of source: flush what was held. */

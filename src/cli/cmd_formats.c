@@ -15,6 +15,7 @@ static int list_formats(const struct rows_options *o, struct err *err)
 					      {TEXT("versions"), CELL_TEXT},
 					      {TEXT("records"), CELL_TEXT},
 					      {TEXT("events"), CELL_TEXT}};
+	static const char *const shapes[] = {"lines", "document", "binary"};
 	struct rows *r = NULL;
 	int rc = rows_open(&r, o, NULL, TEXT("formats"), columns, ARRAY_SIZE(columns), "format,reads,versions", err);
 	for (size_t i = 0; !rc && i < n_parsers; i++) {
@@ -30,7 +31,7 @@ static int list_formats(const struct rows_options *o, struct err *err)
 		if (!rc)
 			rc = rows_text(r, text_of(p->checked), err);
 		if (!rc)
-			rc = rows_text(r, p->shape == SHAPE_LINES ? TEXT("lines") : TEXT("document"), err);
+			rc = rows_text(r, text_of(shapes[p->shape]), err);
 		if (!rc)
 			rc = rows_text(r, text_of(emits), err);
 		if (!rc)

@@ -179,16 +179,19 @@ static int parse_part(struct again *a, const struct part *p, struct err *err)
 	uint64_t from = p->from, to = p->to;
 	if (stack_document(&a->stack) && (p->cut_head || p->cut_tail))
 		return refuse(a, from, to - from, err);
-	int rc = p->cut_head ? find_head(a, p->from, p->to, &from, err) : 0;
+	bool binary = stack_binary(&a->stack);
+	int rc = p->cut_head && !binary ? find_head(a, p->from, p->to, &from, err) : 0;
 	if (rc == 0)
 		rc = refuse(a, p->from, from - p->from, err);
-	if (rc == 0 && p->cut_tail)
+	if (rc == 0 && p->cut_tail && !binary)
 		rc = find_tail(a, from, p->to, &to, err);
 	if (rc == 0 && from < to) {
 		const struct records_ask ask = {
 		    .stack = &a->stack, .zone = a->zone, .outer = a->outer, .era = a->era, .named = a->named};
 		rc = records_begin(&rec, &a->formats, &ask, &sink, err);
 		rec.off = from;
+		if (binary && p->cut_head)
+			binary_begin(&rec, true);
 		if (rc == 0)
 			rc = feed(a, &rec, from, to, err);
 		account_sum(&a->account, &rec.account);

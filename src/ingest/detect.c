@@ -16,7 +16,7 @@
 #include "pagetrail/map.h"
 #include "source.h"
 
-enum { PARTS_MAX = 8, FIRST_LOOK = 128, LONG_ENOUGH_MILLE = 900 };
+enum { BINARY_RECORDS = 64, PARTS_MAX = 8, FIRST_LOOK = 128, LONG_ENOUGH_MILLE = 900 };
 
 struct tally {
 	unsigned strong, weak;
@@ -72,16 +72,42 @@ static enum bid bid_line(struct formats *f, struct parse *p, struct text line)
 	return best;
 }
 
+void detect_binary(struct formats *f, struct parse *p, struct text head, unsigned *ret_records, unsigned *ret_strong,
+		   unsigned *ret_weak)
+{
+	*ret_records = *ret_strong = *ret_weak = 0;
+	while (*ret_records < BINARY_RECORDS && head.len) {
+		size_t n = p->parser->length(head);
+		if (n == 0 || n == SIZE_MAX)
+			break;
+		enum bid b = formats_bid(f, p, text_sub(head, 0, n), false);
+		*ret_strong += b == BID_STRONG;
+		*ret_weak += b == BID_WEAK;
+		++*ret_records;
+		head = text_from(head, n);
+	}
+}
+
+static enum bid bid_whole(struct formats *f, struct parse *p, struct text head)
+{
+	if (p->parser->shape == SHAPE_DOCUMENT)
+		return formats_bid(f, p, text_from(head, bom_length(head)), false);
+	unsigned records, strong, weak;
+	detect_binary(f, p, head, &records, &strong, &weak);
+	return strong && strong * 2 >= records ? BID_STRONG : (strong + weak) * 2 > records ? BID_WEAK : BID_NO;
+}
+
+/* Formats to which a source belongs as a whole. */
 static int bid_documents(struct formats *f, struct text head, struct tally *tallies, bool *any)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		struct parse *p;
-		if (f->list[i]->shape != SHAPE_DOCUMENT)
+		if (f->list[i]->shape == SHAPE_LINES)
 			continue;
 		int rc = formats_get(f, i, &p);
 		if (rc < 0)
 			return rc;
-		switch (formats_bid(f, p, head, false)) {
+		switch (bid_whole(f, p, head)) {
 		case BID_STRONG: tallies[i].strong = 1; break;
 		case BID_WEAK: tallies[i].weak = 1; break;
 		case BID_NO: break;
@@ -305,12 +331,12 @@ static int detect_bare(struct formats *f, struct text head, bool whole, bool ins
 	if (!t)
 		return err_nomem(err);
 	bool documents = false;
-	int rc = inside ? 0 : bid_documents(f, text_from(head, bom_length(head)), t, &documents);
+	int rc = inside ? 0 : bid_documents(f, head, t, &documents);
 	if (rc == 0)
 		rc = bid_lines(f, head, whole, t, &ret->records);
 	if (rc == 0 && ret->records) {
 		for (size_t i = 0; documents && i < f->n; i++) { /* a document has all records, or none */
-			if (f->list[i]->shape != SHAPE_DOCUMENT)
+			if (f->list[i]->shape == SHAPE_LINES)
 				continue;
 			t[i].strong *= ret->records;
 			t[i].weak *= ret->records;
@@ -342,7 +368,7 @@ int detect_with(struct formats *f, struct text head, bool whole, const struct st
 		return 0;
 	}
 	int rc = asked ? 0 : detect_bare(f, head, whole, false, ret, err);
-	if (rc == 0 && f->n_wrappers && !(forced && asked->parser->shape == SHAPE_DOCUMENT))
+	if (rc == 0 && f->n_wrappers && !(forced && asked->parser->shape != SHAPE_LINES))
 		rc = detect_stack(f, head, whole, asked, ret, ret_stack, err);
 	if (rc < 0)
 		return rc;

@@ -17,6 +17,10 @@ int detect_lines(struct formats *f, struct text lines, bool whole, struct detect
 /* The wrapper, if any, that most records of the head have. */
 const struct wrapper *detect_wrapper(struct formats *f, struct text head, bool whole, unsigned depth, int *ret_rc);
 
+/* Looks at the first records of a binary format; the last one may be cut by the end of head. */
+void detect_binary(struct formats *f, struct parse *p, struct text head, unsigned *ret_records, unsigned *ret_strong,
+		   unsigned *ret_weak);
+
 /* The next line of *rest without its end, and what stands before a record begins: a byte order mark at the start of a
  * source, NUL bytes of a file that was cut while it was written. false at the end. */
 bool line_next(struct text *rest, struct text *ret);

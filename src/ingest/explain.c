@@ -47,6 +47,12 @@ static int count_bids(struct explain *x, struct text head, size_t i)
 		return b ? say(x, "  %s: the whole document: %s", x->f.list[i]->name, names[b]) : 0;
 	}
 	unsigned strong = 0, weak = 0, records = 0, first = 0;
+	if (x->f.list[i]->shape == SHAPE_BINARY) {
+		detect_binary(&x->f, p, head, &records, &strong, &weak);
+		return strong + weak ? say(x, "  %s: %u strong, %u weak of the first %u records", x->f.list[i]->name,
+					   strong, weak, records)
+				     : 0;
+	}
 	struct text rest = text_from(head, bom_length(head)), line, sample = {NULL, 0};
 	for (unsigned n = 1; records < DETECT_RECORDS && line_next(&rest, &line); n++) {
 		line = line_strip_nul(line);

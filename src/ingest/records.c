@@ -217,6 +217,8 @@ int records_feed(struct records *r, char *data, size_t len, size_t headroom, str
 	formats_bind(r->formats, err);
 	if (r->document && known_format(r))
 		return carry_add(r, data, len);
+	if (r->binary.on)
+		return binary_feed(r, data, len);
 	if (r->n_tail && r->n_tail <= headroom) {
 		memcpy(data - r->n_tail, r->tail, r->n_tail);
 		p -= r->n_tail;
@@ -262,7 +264,7 @@ int records_end(struct records *r, struct err *err)
 {
 	r->err = err;
 	formats_bind(r->formats, err);
-	int rc = take_tail(r);
+	int rc = r->binary.on ? binary_end(r) : take_tail(r);
 	if (rc == 0 && r->origins)
 		rc = peel_end(r);
 	else if (rc == 0 && r->main)
@@ -288,6 +290,8 @@ static int begin_bare(struct records *r)
 	if (rc < 0)
 		return rc;
 	r->main->fallback = r->ask.outer;
+	if (parser->shape == SHAPE_BINARY)
+		binary_begin(r, false);
 	if (r->document && r->ask.outer.ns != TIME_UNKNOWN)
 		r->bare.known = r->ask.outer;
 	return 0;

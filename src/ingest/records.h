@@ -35,6 +35,19 @@ struct records_ask {
 	bool named;                /* somebody said whose log this is: a wrapper is not asked */
 };
 
+/* Of a source whose records say their own length. */
+struct binary {
+	bool on;
+	bool lost;       /* no record is known to begin at r->off */
+	const char *why; /* it is lost */
+	uint64_t passed; /* bytes since then */
+	uint64_t budget; /* bytes of records that may still be tried */
+	uint64_t skip;   /* bytes still to come of a record that is too long */
+	uint64_t len;    /* of that record */
+	char sample[64]; /* its beginning, or that of what was passed */
+	size_t n_sample;
+};
+
 struct records {
 	struct formats *formats;
 	struct records_sink sink;
@@ -42,7 +55,8 @@ struct records {
 	struct parse *main; /* of the record at hand; NULL: nothing recognises it */
 	bool document;
 	size_t (*frame)(struct text t, bool last); /* NULL: records are lines, or the whole source is one */
-	struct err *err;                           /* of the call at hand */
+	struct binary binary;
+	struct err *err; /* of the call at hand */
 	struct account account;
 	int64_t first_ns, last_ns;
 
@@ -82,4 +96,6 @@ int records_begin(struct records *r, struct formats *f, const struct records_ask
 /* headroom writable bytes before data, BUF_PADDING readable ones behind; data stays as it is until the next call. */
 int records_feed(struct records *r, char *data, size_t len, size_t headroom, struct err *err) MUST_CHECK;
 int records_end(struct records *r, struct err *err) MUST_CHECK;
+/* The source begins inside of a record: what stands before the next one is unparsed. Binary formats only. */
+void binary_begin(struct records *r, bool lost);
 void records_done(struct records *r);

@@ -36,6 +36,11 @@ static inline void parser_leave(struct parse *p, void *home)
 int record_finish(struct records *r) MUST_CHECK;
 bool record_blank(struct text t);
 
+/* --- binary.c --- */
+
+int binary_feed(struct records *r, const char *data, size_t len) MUST_CHECK;
+int binary_end(struct records *r) MUST_CHECK;
+
 /* --- peel.c --- */
 
 /* An outer record; bytes: with what stands before and behind it, `before` of them before. */

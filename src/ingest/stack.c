@@ -50,7 +50,7 @@ bool stack_find(struct text name, const struct parser *const *list, size_t n, co
 			ret->wrap[ret->n++] = w;
 		} else {
 			ret->parser = parser_find(list, n, part);
-			if (!ret->parser || (ret->n && ret->parser->shape == SHAPE_DOCUMENT))
+			if (!ret->parser || (ret->n && ret->parser->shape != SHAPE_LINES))
 				return false;
 		}
 		any = true;

@@ -30,6 +30,10 @@ void stack_done(struct stack *s);                                   /* accepts a
 char *stack_name(const struct stack *s, char name[STACK_NAME_MAX]); /* "" for none; returns name */
 bool stack_many(const struct stack *s);
 bool stack_document(const struct stack *s); /* the source is one record */
+static inline bool stack_binary(const struct stack *s)
+{
+	return !s->n && s->parser && s->parser->shape == SHAPE_BINARY;
+}
 /* Is what was asked for (a stack, its wrappers, or what is in them) what this format is? */
 bool stack_fits(struct text format, struct text asked);
 /* Is it a stack of known names? *ret owns nothing then. */

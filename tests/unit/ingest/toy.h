@@ -104,12 +104,47 @@ static enum bid doc_bid(struct parse *p, struct text t)
 	return text_find(t, "\"toydoc\"", 0) != SIZE_MAX ? BID_STRONG : BID_NO;
 }
 
+/* toy-binary: "@", two hex digits, as many bytes; "^" and eight digits for long ones. "k…" is an event. */
+static size_t binary_length(struct text t)
+{
+	size_t digits = t.len && t.ptr[0] == '^' ? 8 : 2, n = 0;
+	if (t.len && t.ptr[0] != '@' && t.ptr[0] != '^')
+		return SIZE_MAX;
+	for (size_t i = 1; i <= digits; i++) {
+		if (i >= t.len)
+			return 0;
+		const char *d = strchr("0123456789abcdef", t.ptr[i]);
+		if (!d || !*d)
+			return SIZE_MAX;
+		n = n * 16 + (size_t)(d - "0123456789abcdef");
+	}
+	return 1 + digits + n;
+}
+
+static enum bid binary_bid(struct parse *p, struct text t)
+{
+	(void)p;
+	size_t at = t.len && t.ptr[0] == '^' ? 9 : 3;
+	return at < t.len && t.ptr[at] == 'k' ? BID_STRONG : BID_NO;
+}
+
+static int binary_record(struct parse *p, struct text t)
+{
+	if (binary_bid(p, t) != BID_STRONG)
+		return parse_refuse(p, "odd");
+	event_int(parse_begin(p, EVENT_CACHE, STAMP_INIT), CACHE_SEQ, (int64_t)t.len);
+	int rc = parse_emit(p);
+	return rc < 0 ? rc : RECORD_PARSED;
+}
+
 static const struct parser toy = {.name = "toy", .record = toy_record, .bid = toy_bid, .split = toy_split};
 static const struct parser toy_json = {.name = "toy-json", .record = json_record, .bid = json_bid};
 static const struct parser rival = {.name = "rival", .record = rival_record, .bid = rival_bid};
 static const struct parser doc = {.name = "doc", .shape = SHAPE_DOCUMENT, .record = json_record, .bid = doc_bid};
-static const struct parser *const toys[] = {&toy, &toy_json, &rival, &doc};
-enum { N_TOYS = 4 };
+static const struct parser toy_binary = {
+    .name = "toy-binary", .shape = SHAPE_BINARY, .length = binary_length, .record = binary_record, .bid = binary_bid};
+static const struct parser *const toys[] = {&toy, &toy_json, &rival, &doc, &toy_binary};
+enum { N_TOYS = 5 };
 
 /* A folder of its own for each test program. */
 static char folder[64];
