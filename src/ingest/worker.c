@@ -85,7 +85,7 @@ bool worker_is_generic(struct text t)
 	    "workers", "rank", "ranks", "replica", "replicas", "instance",
 	    "instances", "download", "downloads", "upload", "uploads", "input",
 	    "inputs", "local", "usr", "default", "core", "json", "namespaces", "today", "yesterday",
-	    "kv_pages", "kv-pages", "page_events", "page-events", "pagetrail", "alloc", "request-log",
+	    "kv_pages", "kv-pages", "kv-events", "kv_events", "page_events", "page-events", "pagetrail", "alloc", "request-log",
 	    "request_log", "request-logs", "request_logs", "requests-log", "access-log", "access_log",
 	    "access_logs", "access-logs", "error-log", "error_log", "server-log", "server_log", "server_args",
 	    "server-args", "model_info", "get_model_info", "pip-freeze", "pip_freeze", "inference",
@@ -100,8 +100,8 @@ bool worker_is_generic(struct text t)
 static bool is_suffix(struct text t)
 {
 	static const char *const suffixes[] = {
-	    "gz",   "zst", "zstd", "xz",    "bz2",    "lz4",  "tar", "tgz", "tzst", "txz", "tbz2", "zip", "log",
-	    "logs", "txt", "json", "jsonl", "ndjson", "text", "tsv", "csv", "old",  "bak", "orig", "out", "err",
+	    "gz",  "zst",  "zstd",  "xz",     "bz2",  "lz4", "tar", "tgz", "tzst", "txz",  "tbz2", "zip", "log", "logs",
+	    "txt", "json", "jsonl", "ndjson", "text", "tsv", "csv", "old", "bak",  "orig", "out",  "err", "bin",
 	};
 	return one_of(t, suffixes, ARRAY_SIZE(suffixes)) || worker_is_generic(t);
 }

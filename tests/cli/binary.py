@@ -97,6 +97,8 @@ with Box() as box:
     box.run("ingest", "plain.ptc", "r/logs")
     shutil.copy(box.path("in/kv.bin"), box.path("r/logs/decode-0.kv.bin"))
     box.run("ingest", "with.ptc", "r/logs")
+    names = box.json("sql", "with.ptc", "SELECT DISTINCT worker FROM cache_events")["rows"]
+    expect(names == [{"worker": "decode-0"}], f"the stream to be that of decode-0, got {names}")
     for verb in (("scope", "--class", "C1,C2,C3,C4,C5"), ("gaps",), ("exposures",)):
         a, b = (box.json(verb[0], case, *verb[1:], code=(0, 1)) for case in ("plain.ptc", "with.ptc"))
         strip = [[{k: v for k, v in row.items() if k not in ("refs", "source", "ref")} for row in doc["rows"]] for doc in (a, b)]

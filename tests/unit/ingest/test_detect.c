@@ -93,6 +93,8 @@ static void test_worker_names(void **state)
 {
 	static const char *const cases[][2] = {
 	    {"decode-0.log", "decode-0"},
+	    {"decode-0.kv.bin", "decode-0"},
+	    {"decode-0.kv-events.bin.gz", "decode-0"},
 	    {"/x/prefill-0/engine.log", "prefill-0"},
 	    {"/x/node-3/logs/stdout.log", "node-3"},
 	    {"logs/decode-0.log.1.gz", "decode-0"},
