@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dynamo.c - NVIDIA Dynamo: the process log (text or JSON lines), request traces, recorded KV events
+/* dynamo.c - NVIDIA Dynamo: the process log (text or JSON lines), request traces
  *
  * Workers log through Dynamo: what vLLM, SGLang or LMCache say inside its envelope is handed on, with Dynamo's time, which is
  * UTC. The engine's request is named by "Request ID" lines; what the runtime calls request_id around it is a name of its
  * own in older releases, the same in newer ones. It is taken for the engine's only while one request alone can be meant.
- * A trace is the frontend's record of a whole request. Recorded KV events name neither request nor page: context.
+ * A trace is the frontend's record of a whole request. Recorded KV events are a format of their own (dynamo_kv_events.c).
  * Sources: ai-dynamo/dynamo lib/runtime/src/logging.rs (003174a), lib/llm/src/request_trace/types.rs (0366e63),
  * lib/llm/src/recorder.rs (03b4145), components of 0.4 to 1.0; a real log of 0.4.1.
  */
@@ -463,7 +463,7 @@ static int span_closed(struct parse *p, struct json_value doc)
 	return emit(p);
 }
 
-enum shape_of { JSON_FOREIGN, JSON_TRACE, JSON_LOG, JSON_KV };
+enum shape_of { JSON_FOREIGN, JSON_TRACE, JSON_LOG };
 
 static enum shape_of json_shape(struct json_value doc, struct text *ret_target)
 {
@@ -474,8 +474,6 @@ static enum shape_of json_shape(struct json_value doc, struct text *ret_target)
 	if (json_string(json_get(doc, "target"), ret_target) && json_string(json_get(doc, "time"), &t) &&
 	    json_string(json_get(doc, "message"), &message) && json_string(json_get(doc, "level"), &t))
 		return JSON_LOG;
-	if (json_given(json_path(doc, "event.event.event_id")) && json_given(json_path(doc, "event.worker_id")))
-		return JSON_KV;
 	return JSON_FOREIGN;
 }
 
@@ -494,7 +492,6 @@ static int json_record(struct parse *p, struct text record, bool padded)
 				    text_trim(record).ptr[text_trim(record).len - 1] == '}' ? "json_syntax" : "torn");
 	switch (json_shape(doc, &target)) {
 	case JSON_TRACE: return trace_record(p, doc);
-	case JSON_KV: return RECORD_CONTEXT;
 	case JSON_FOREIGN:
 		r = parse_delegate(p, record);
 		return r == RECORD_UNPARSED ? parse_refuse(p, "foreign_json") : r;
@@ -553,14 +550,12 @@ static enum bid dynamo_bid(struct parse *p, struct text record)
 	if (t.ptr[0] != '{')
 		return is_digit(t.ptr[0]) && read_text(t, &line, &torn) && is_own_target(line.target) ? BID_STRONG
 												      : BID_NO;
-	if (!holds(text_sub(t, 0, 4096), "\"target\"") && !holds(text_sub(t, 0, 512), "dynamo.request.trace.v") &&
-	    !holds(text_sub(t, 0, 256), "\"worker_id\""))
+	if (!holds(text_sub(t, 0, 4096), "\"target\"") && !holds(text_sub(t, 0, 512), "dynamo.request.trace.v"))
 		return BID_NO;
 	if (json_parse(p->json, t, false, &doc, NULL, p->err) != 0)
 		return BID_NO;
 	switch (json_shape(doc, &target)) {
-	case JSON_TRACE:
-	case JSON_KV: return BID_STRONG;
+	case JSON_TRACE: return BID_STRONG;
 	case JSON_LOG: return is_own_target(target) ? BID_STRONG : BID_WEAK;
 	case JSON_FOREIGN: break;
 	}
