@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vtab_rows.c - request, alias, leg and response: the chunks of row_chunk as tables
  *
- * A plan hands down one of: the row's number, its request, a text that the table has filters for. Where a row is follows
+ * A plan hands down one of: the row's number, its request, a text that the table has filters for, the value of any other
+ * column: who asks for that a second time (a join) gets an index of it in memory. Where a row is follows
  * from the directory (a few numbers a chunk) and the filters, which are kept as long as the file does not change. Rows
  * come in the order of the table, so ORDER BY request, or by the row's number, costs nothing. Columns are decoded when
  * they are asked for.
@@ -10,13 +11,17 @@
 #include <string.h>
 
 #include "filter.h"
+#include "pack.h"
 #include "row_chunk.h"
+#include "row_index.h"
 #include "vtab.h"
 
-enum { PLAN_ALL, PLAN_ROW, PLAN_REQUEST, PLAN_TEXT };
+enum { PLAN_ALL, PLAN_ROW, PLAN_REQUEST, PLAN_TEXT, PLAN_EQUAL };
 enum { CHUNKS_KEPT = 4 };
 /* Sixteen bits for each of some thirty million names: beyond that filters are read from the file each time. */
 #define FILTERS_MAX_BYTES (64 * MIB)
+/* Twelve bytes each, for every column that is asked for: 48 MiB. A larger table is read through each time. */
+enum { INDEX_ROWS_MAX = 4 << 20 };
 
 struct entry {
 	int64_t first, request_min, request_max;
@@ -32,6 +37,8 @@ struct directory {
 	uint32_t n, cap;
 	bool filtered;
 	struct buf filters;
+	unsigned asked[ROW_COLUMNS_MAX]; /* how often for a value of it */
+	struct row_index *index[ROW_COLUMNS_MAX];
 };
 
 struct module {
@@ -54,7 +61,10 @@ struct cursor {
 	struct sql *data;
 	struct directory *dir;
 	int plan;
+	unsigned column; /* of PLAN_EQUAL */
 	int64_t key;
+	uint64_t hash; /* of what PLAN_EQUAL looks for */
+	uint32_t at;   /* the row that it is at, from 0 */
 	struct buf text;
 	uint32_t entry;
 	struct row_chunk *chunk;
@@ -69,6 +79,8 @@ static void directory_unref(struct directory *d)
 {
 	if (!d || --d->refs)
 		return;
+	for (unsigned i = 0; i < ROW_COLUMNS_MAX; i++)
+		row_index_free(d->index[i]);
 	free(d->entries);
 	buf_done(&d->filters);
 	free(d);
@@ -285,6 +297,68 @@ static int skip_to_text(struct cursor *cur, struct err *err)
 	return r;
 }
 
+/* --- any other column --- */
+
+static uint64_t hash_int(int64_t v)
+{
+	return hash_bytes(&v, sizeof(v));
+}
+
+/* All values of a column; the cursor's place is lost. */
+static int index_column(struct cursor *cur, uint32_t rows, struct err *err)
+{
+	struct row_index *x = NULL;
+	int r = row_index_new(&x, rows, err);
+	for (uint32_t i = cur->dir->n; !r && i-- > 0;) {
+		const struct entry *e = &cur->dir->entries[i];
+		const struct row_cells *c;
+		cur->entry = i;
+		r = case_stopped(cur->m->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : load_chunk(cur, err);
+		if (!r)
+			r = row_chunk_column(cur->chunk, cur->column, &c, err);
+		for (uint32_t k = e->n; !r && k-- > 0;)
+			if (c->has[k])
+				row_index_add(x, (uint32_t)(e->first - 1) + k,
+					      c->ints ? hash_int(c->ints[k])
+						      : hash_bytes(c->texts[k].ptr, c->texts[k].len));
+	}
+	if (r)
+		row_index_free(x);
+	else
+		cur->dir->index[cur->column] = x;
+	return r;
+}
+
+/* Goes to row cur->at. */
+static int enter_row(struct cursor *cur, struct err *err)
+{
+	uint32_t entry = find_row(cur->dir, (int64_t)cur->at + 1);
+	int r = cur->chunk && entry == cur->entry ? 0 : (cur->entry = entry, load_chunk(cur, err));
+	if (r)
+		return r;
+	cur->row = cur->at - (uint32_t)(cur->dir->entries[entry].first - 1);
+	cur->end = cur->row + 1;
+	return 0;
+}
+
+/* With the first question the table is read through; a second one says that there will be many. */
+static int find_equal(struct cursor *cur, struct err *err)
+{
+	struct directory *d = cur->dir;
+	int64_t rows = d->n ? d->entries[d->n - 1].first - 1 + d->entries[d->n - 1].n : 0;
+	if (!d->index[cur->column] && (rows > INDEX_ROWS_MAX || !d->asked[cur->column]++)) {
+		cur->plan = PLAN_ALL;
+		return 0;
+	}
+	int r = d->index[cur->column] ? 0 : index_column(cur, (uint32_t)rows, err);
+	row_chunk_unref(cur->chunk);
+	cur->chunk = NULL;
+	if (r)
+		return r;
+	cur->eof = !row_index_first(d->index[cur->column], cur->hash, &cur->at);
+	return cur->eof ? 0 : enter_row(cur, err);
+}
+
 /* Chunks that cannot hold what is asked for are passed over; those behind it end the walk. */
 static bool is_candidate(const struct cursor *cur, bool *last)
 {
@@ -346,7 +420,10 @@ static int constraint_plan(const struct row_table_info *info, sqlite3_index_info
 		return PLAN_ROW;
 	if (column == info->request)
 		return PLAN_REQUEST;
-	return column == info->filter && !strcmp(sqlite3_vtab_collation(index, i), "BINARY") ? PLAN_TEXT : PLAN_ALL;
+	enum row_type type = info->columns[column].type;
+	if (type == ROW_REFS || (type == ROW_TEXT && strcmp(sqlite3_vtab_collation(index, i), "BINARY") != 0))
+		return PLAN_ALL;
+	return column == info->filter ? PLAN_TEXT : PLAN_EQUAL;
 }
 
 /* Is it the order of the table? By request, then by the row's number. */
@@ -368,7 +445,11 @@ static int rows_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 	static const struct {
 		int64_t rows;
 		double cost;
-	} costs[] = {[PLAN_ALL] = {1000000, 1e6}, [PLAN_ROW] = {1, 2}, [PLAN_REQUEST] = {4, 4}, [PLAN_TEXT] = {2, 200}};
+	} costs[] = {[PLAN_ALL] = {1000000, 1e6},
+		     [PLAN_ROW] = {1, 2},
+		     [PLAN_REQUEST] = {4, 4},
+		     [PLAN_TEXT] = {2, 200},
+		     [PLAN_EQUAL] = {1000, 2000}};
 	const struct row_table_info *table = ((struct module *)vtab_module(vtab))->info;
 	int plan = PLAN_ALL, at = 0;
 	for (int i = 0; i < info->nConstraint; i++) {
@@ -382,7 +463,7 @@ static int rows_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		info->aConstraintUsage[at].argvIndex = 1;
 	if (plan == PLAN_ROW)
 		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-	info->idxNum = plan;
+	info->idxNum = plan == PLAN_EQUAL ? plan + info->aConstraint[at].iColumn * (PLAN_EQUAL + 1) : plan;
 	info->orderByConsumed = is_in_order(table, info);
 	info->estimatedRows = costs[plan].rows;
 	info->estimatedCost = costs[plan].cost;
@@ -419,24 +500,51 @@ static int fail(struct cursor *cur, const struct err *err)
 	return store_pending(cur->m->c, err, &cur->base.pVtab->zErrMsg);
 }
 
-/* What cannot be handed down (a text for a number, say) is left to SQLite, which checks every row anyway. */
+/* A number for a column of numbers, as SQLite compares it: '5' and 5.0 are 5, what is no whole number equals none. */
+static void take_number(struct cursor *cur, sqlite3_value *v)
+{
+	double d;
+	switch (sqlite3_value_numeric_type(v)) {
+	case SQLITE_INTEGER: cur->key = sqlite3_value_int64(v); break;
+	case SQLITE_FLOAT:
+		d = sqlite3_value_double(v);
+		cur->eof = !(d >= -9.2e18 && d <= 9.2e18) || (double)(int64_t)d != d;
+		cur->key = cur->eof ? 0 : (int64_t)d;
+		if (d >= 9.2e18 || d <= -9.2e18 || d != d) { /* SQLite knows more of these */
+			cur->eof = false;
+			cur->plan = PLAN_ALL;
+		}
+		break;
+	default: cur->eof = true;
+	}
+	cur->hash = hash_int(cur->key);
+}
+
+/* What is no text is left to SQLite, which checks every row anyway. */
 static int take_key(struct cursor *cur, sqlite3_value *v, struct err *err)
 {
 	int type = sqlite3_value_type(v);
+	bool number =
+	    cur->plan != PLAN_TEXT && (cur->plan != PLAN_EQUAL || cur->m->info->columns[cur->column].type == ROW_INT);
 	if (type == SQLITE_NULL) { /* compares with nothing */
 		cur->eof = true;
 		return 0;
 	}
-	if (cur->plan != PLAN_TEXT) {
-		cur->key = sqlite3_value_int64(v);
-		cur->plan = type == SQLITE_INTEGER ? cur->plan : PLAN_ALL;
+	if (number) {
+		take_number(cur, v);
 		return 0;
 	}
-	const char *p = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(v) : "";
-	if (type != SQLITE_TEXT)
+	if (type != SQLITE_TEXT) {
 		cur->plan = PLAN_ALL;
+		return 0;
+	}
+	const char *p = (const char *)sqlite3_value_text(v);
+	size_t n = (size_t)sqlite3_value_bytes(v);
 	buf_clear(&cur->text);
-	return p ? buf_add(&cur->text, p, (size_t)sqlite3_value_bytes(v), err) : err_nomem(err);
+	if (!p)
+		return err_nomem(err);
+	cur->hash = hash_bytes(p, n);
+	return buf_add(&cur->text, p, n, err);
 }
 
 /* Once a cursor: from then on it reads one state of the file, however often it is asked. */
@@ -453,9 +561,10 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *idxStr, 
 	struct cursor *cur = (struct cursor *)base;
 	struct err err = {0};
 	(void)idxStr, (void)argc;
-	cur->plan = plan;
+	cur->plan = plan % (PLAN_EQUAL + 1);
+	cur->column = (unsigned)plan / (PLAN_EQUAL + 1);
 	cur->eof = false;
-	int r = plan == PLAN_ALL ? 0 : take_key(cur, argv[0], &err);
+	int r = cur->plan == PLAN_ALL ? 0 : take_key(cur, argv[0], &err);
 	if (r || cur->eof)
 		return r ? fail(cur, &err) : SQLITE_OK;
 	r = hold(cur, &err);
@@ -468,6 +577,11 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *idxStr, 
 	cur->entry = cur->plan == PLAN_ROW       ? find_row(cur->dir, cur->key)
 		     : cur->plan == PLAN_REQUEST ? find_request(cur->dir, cur->key)
 						 : 0;
+	if (cur->plan == PLAN_EQUAL) {
+		r = find_equal(cur, &err);
+		if (r || cur->plan == PLAN_EQUAL)
+			return r ? fail(cur, &err) : SQLITE_OK;
+	}
 	r = enter_chunk(cur, &err);
 	return r ? fail(cur, &err) : SQLITE_OK;
 }
@@ -477,6 +591,11 @@ static int rows_step(sqlite3_vtab_cursor *base)
 	struct cursor *cur = (struct cursor *)base;
 	struct err err = {0};
 	int r = 0;
+	if (cur->plan == PLAN_EQUAL) {
+		cur->eof = !row_index_next(cur->dir->index[cur->column], cur->hash, &cur->at);
+		r = cur->eof ? 0 : enter_row(cur, &err);
+		return r ? fail(cur, &err) : SQLITE_OK;
+	}
 	cur->row++;
 	if (cur->plan == PLAN_TEXT)
 		r = skip_to_text(cur, &err);
