@@ -27,13 +27,21 @@ static size_t read_prefix(struct text t, struct wrapped *w)
 	return w->container.len ? end + 2 : 0;
 }
 
-/* A stamp of nine digits and a blank: its length, or 0. */
+static size_t digits_at(struct text t, size_t at)
+{
+	size_t n = 0;
+	while (at + n < t.len && t.ptr[at + n] >= '0' && t.ptr[at + n] <= '9')
+		n++;
+	return n;
+}
+
+/* A stamp with a fraction of exactly nine digits (others write shorter ones) and a blank: its length, or 0. */
 static size_t read_time(struct text t, struct stamp *ret)
 {
 	size_t used;
 
 	if (t.len < 30 || t.ptr[0] < '0' || t.ptr[0] > '9' || t.ptr[10] != 'T' || t.ptr[19] != '.' ||
-	    (t.ptr[29] >= '0' && t.ptr[29] <= '9') || !stamp_parse_iso(t, ret, &used) || used < 30 ||
+	    digits_at(t, 20) != 9 || !stamp_parse_iso(t, ret, &used) || used < 30 ||
 	    ret->quality != STAMP_ZONED)
 		return 0;
 	return used < t.len && t.ptr[used] == ' ' ? used + 1 : used == t.len ? used : 0;
