@@ -77,6 +77,9 @@ bool text_double(struct text t, double *ret); /* plain decimal or e-notation; no
 enum { TEXT_NUMBER_MAX = 20 };
 size_t text_put_uint64(char *to, uint64_t v);
 size_t text_put_int64(char *to, int64_t v);
+/* In as few digits as read back to the same value; room for TEXT_DOUBLE_MAX. "inf", "-inf", "nan" for what is no number. */
+enum { TEXT_DOUBLE_MAX = 32 };
+size_t text_put_double(char *to, double v);
 /* Decimal seconds ("1788000001.25", also negative) to nanoseconds, exactly; false on overflow. */
 bool text_seconds_ns(struct text t, int64_t *ret_ns);
 

@@ -2,6 +2,7 @@
 /* text_number.c - numbers out of texts (the whole text must be the number, overflow is "not a number") and back */
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,4 +199,19 @@ size_t text_put_int64(char *to, int64_t v)
 		return text_put_uint64(to, (uint64_t)v);
 	*to = '-';
 	return 1 + text_put_uint64(to + 1, 0 - (uint64_t)v);
+}
+
+size_t text_put_double(char *to, double v)
+{
+	double back;
+	int n = 0;
+
+	if (!isfinite(v))
+		return (size_t)snprintf(to, TEXT_DOUBLE_MAX, "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+	for (int digits = 15; digits <= 17; digits++) {
+		n = snprintf(to, TEXT_DOUBLE_MAX, "%.*g", digits, v);
+		if (text_double((struct text){to, (size_t)n}, &back) && back == v)
+			break;
+	}
+	return (size_t)n;
 }

@@ -10,6 +10,7 @@
 #include "rows.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -302,9 +303,10 @@ int rows_int(struct rows *r, int64_t v, struct err *err)
 
 int rows_real(struct rows *r, double v, struct err *err)
 {
-	char tmp[64];
-	int n = snprintf(tmp, sizeof(tmp), "%.9g", v);
-	return cell(r, (struct text){tmp, (size_t)n}, false, err);
+	char tmp[TEXT_DOUBLE_MAX];
+	if (!isfinite(v) && (r->format == ROWS_JSON || r->format == ROWS_JSONL)) /* JSON knows none */
+		return rows_null(r, err);
+	return cell(r, (struct text){tmp, text_put_double(tmp, v)}, false, err);
 }
 
 int rows_time(struct rows *r, int64_t ns, struct err *err)
@@ -351,7 +353,7 @@ static void put_csv_cell(struct rows *r, struct text t)
 	bool formula = t.len && strchr("=+-@\t\r", t.ptr[0]);
 	int64_t number;
 	double real;
-	if (formula && (text_int64(t, &number) || text_double(t, &real)))
+	if (formula && (text_int64(t, &number) || text_double(t, &real) || text_is(t, "-inf")))
 		formula = false;
 	rows_put(r, formula ? TEXT("\"'") : TEXT("\""));
 	while (t.len) {

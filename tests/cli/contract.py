@@ -112,6 +112,16 @@ with Box() as box:
     expect(all(len(x) <= 80 for x in wide.splitlines() if not x.startswith("(")), "a table to fit 80 columns")
     expect(box.json("scope", "case.ptc", code=(0, 1)) == box.json("scope", "case.ptc", code=(0, 1)), "the same bytes twice")
 
+    # numbers come out as they are; what is no number is none in JSON
+    reals = "SELECT 1788016030.1234567 AS a, 0.1 AS b, -0.30000000000000004 AS c, 1e999 AS d, -1e999 AS e"
+    row = box.json("sql", "case.ptc", reals)["rows"][0]
+    expect(row == {"a": 1788016030.1234567, "b": 0.1, "c": -0.30000000000000004, "d": None, "e": None}, f"reals: {row}")
+    expect(json.loads(box.run("sql", "case.ptc", reals, "--jsonl").stdout) == row, "reals in JSON lines")
+    want = ["1788016030.1234567", "0.1", "-0.30000000000000004", "inf", "-inf"]
+    cells = list(csv.reader(io.StringIO(box.run("sql", "case.ptc", reals, "--csv").stdout.decode())))[1]
+    expect(cells == want, f"reals in CSV: {cells}")
+    cells = box.run("sql", "case.ptc", reals).stdout.decode().splitlines()[1].split()
+    expect(cells == want, f"reals in a table: {cells}")
     one_line_error(box.run("sql", "case.ptc", "DELETE FROM source", code=2))
     one_line_error(box.run("sql", "case.ptc", "ATTACH 'x' AS y", code=2))
     one_line_error(box.run("sql", "case.ptc", "SELECT 1; SELECT 2", code=2))

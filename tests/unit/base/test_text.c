@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_text.c - views, numbers, the sanitiser */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -345,6 +346,42 @@ static void test_find(void **state)
 	assert_true(text_find(TEXT("aaa"), "", 3) == 3 && text_find(TEXT("aaa"), "", 4) == SIZE_MAX);
 }
 
+static void assert_put(double v, const char *want)
+{
+	char text[TEXT_DOUBLE_MAX];
+	size_t n = text_put_double(text, v);
+
+	assert_true(n <= sizeof(text));
+	assert_true(text_is((struct text){text, n}, want));
+}
+
+static void test_put_double(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	assert_put(0, "0");
+	assert_put(-0.5, "-0.5");
+	assert_put(0.1, "0.1");
+	assert_put(0.1 + 0.2, "0.30000000000000004");
+	assert_put(1788016030.1234567, "1788016030.1234567");
+	assert_put(1e300, "1e+300");
+	assert_put(-1.7976931348623157e308, "-1.7976931348623157e+308");
+	assert_put(4.9406564584124654e-324, "4.94065645841247e-324");
+	assert_put(HUGE_VAL, "inf");
+	assert_put(-HUGE_VAL, "-inf");
+	assert_put((double)NAN, "nan");
+	for (int k = 0; k < 20000; k++) {
+		char text[TEXT_DOUBLE_MAX];
+		double v, back;
+
+		seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		memcpy(&v, &seed, sizeof(v));
+		if (isfinite(v))
+			assert_true(text_double((struct text){text, text_put_double(text, v)}, &back) && back == v);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,7 +390,7 @@ int main(void)
 	    cmocka_unit_test(test_seconds),     cmocka_unit_test(test_visible),
 	    cmocka_unit_test(test_visible_cut), cmocka_unit_test(test_visible_all_bytes),
 	    cmocka_unit_test(test_columns),     cmocka_unit_test(test_digits),
-	    cmocka_unit_test(test_find),
+	    cmocka_unit_test(test_find),        cmocka_unit_test(test_put_double),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
