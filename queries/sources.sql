@@ -15,13 +15,16 @@
 -- column: context integer records  recognised, no event
 -- column: unparsed integer records  not understood
 -- column: duplicate integer records  read twice
--- column: first_at time ns  first time stamp
--- column: last_at time ns  last time stamp
+-- column: first_at time ns  first time stamp, corrected by the source's clock
+-- column: last_at time ns  last time stamp, corrected by the source's clock
 -- column: status text -  ingested, unrecognised, failed or reading
 -- column: reason text -  why
 -- order:  source
 -- empty:  nothing was ingested
 SELECT source, path, sha256, content_sha256, bytes, stored_bytes, container, format, worker, records, parsed, context,
-       unparsed, duplicate, first_ns AS first_at, last_ns AS last_at, status, reason
-FROM source
+       unparsed, duplicate,
+       first_ns - coalesce((SELECT c.offset_ns FROM clock c WHERE c.source = s.source ORDER BY c.from_off LIMIT 1), 0) AS first_at,
+       last_ns - coalesce((SELECT c.offset_ns FROM clock c WHERE c.source = s.source ORDER BY c.from_off DESC LIMIT 1), 0) AS last_at,
+       status, reason
+FROM source s
 ORDER BY source

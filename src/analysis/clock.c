@@ -228,8 +228,7 @@ int clock_conflict(struct resolve *r, struct source_info *s, struct ref_node ref
 	struct gap g = {.kind = "clock",
 			.source = (uint32_t)(s - r->sources),
 			.worker = s->worker_at,
-			.from = s->first_ns,
-			.to = s->last_ns,
+			.whole = true,
 			.missing = UNKNOWN,
 			.effect = effect};
 	int res = refs_add(r, &g.refs, ref, err);
@@ -483,6 +482,29 @@ static const struct clock_piece *piece_at(const struct clock_pieces *p, uint64_t
 	while (i && p->at[i].from_off > off)
 		i--;
 	return p ? &p->at[i] : NULL;
+}
+
+static bool steps(const struct clock_pieces *p)
+{
+	return p && p->n > 1;
+}
+
+/* The least and the largest stamp say where they stand only when all are off by the same. Otherwise its events do, as far as
+ * there are any. */
+void clock_span(const struct source_info *s, int64_t *ret_from, int64_t *ret_to)
+{
+	bool even = !steps(s->zones) && !steps(s->skews) && !(s->naive && s->zoned);
+	*ret_from = sane(s->first_ns);
+	*ret_to = sane(s->last_ns);
+	if (!even && s->seen_from != UNKNOWN && s->seen_to != UNKNOWN) {
+		*ret_from = s->seen_from;
+		*ret_to = s->seen_to;
+		return;
+	}
+	if (*ret_from != UNKNOWN)
+		*ret_from -= clock_off(s, 0, s->naive != 0);
+	if (*ret_to != UNKNOWN)
+		*ret_to -= clock_off(s, UINT64_MAX, s->naive != 0);
 }
 
 /* First offset behind `off` at which one of the two changes; UINT64_MAX: none. */

@@ -20,6 +20,16 @@ int gap_add(struct resolve *r, const struct gap *g, struct err *err)
 	return 0;
 }
 
+/* Of those that speak of a source as a whole, the times: some were added before its clock was known. */
+static void gap_times(struct resolve *r)
+{
+	for (uint32_t i = 0; i < r->gaps.n; i++) {
+		struct gap *g = shelf_at(&r->gaps, i);
+		if (g->whole)
+			clock_span(&r->sources[g->source], &g->from, &g->to);
+	}
+}
+
 /* --- sequences --- */
 
 static int span_cmp(const void *a, const void *b)
@@ -278,8 +288,7 @@ static int gap_sources(struct resolve *r, struct err *err)
 	int res = 0;
 	for (uint32_t i = 0; i < r->n_sources && !res; i++) {
 		const struct source_info *s = &r->sources[i];
-		struct gap g = {
-		    .source = i, .worker = s->worker_at, .from = s->first_ns, .to = s->last_ns, .missing = UNKNOWN};
+		struct gap g = {.source = i, .worker = s->worker_at, .whole = true, .missing = UNKNOWN};
 		if (text_is(s->status, "failed") || text_is(s->status, "reading")) {
 			g.kind = "failed_source";
 			g.effect =
@@ -308,13 +317,8 @@ static int gap_apart(struct resolve *r, uint32_t source, const char *kind, uint3
 	const struct source_info *s = &r->sources[source];
 	if (!n)
 		return 0;
-	struct gap g = {.kind = kind,
-			.source = source,
-			.worker = s->worker_at,
-			.from = s->first_ns,
-			.to = s->last_ns,
-			.missing = n,
-			.refs = refs};
+	struct gap g = {
+	    .kind = kind, .source = source, .worker = s->worker_at, .whole = true, .missing = n, .refs = refs};
 	g.effect = arena_printf(&r->arena, "%u %s", n, why);
 	return gap_add(r, &g, err);
 }
@@ -386,8 +390,7 @@ static int gap_rejects(struct resolve *r, struct err *err)
 			struct gap g = {.kind = torn ? "torn" : "unparsed",
 					.source = i,
 					.worker = src->worker_at,
-					.from = src->first_ns,
-					.to = src->last_ns,
+					.whole = true,
 					.missing = sql_get_int(s, 1)};
 			g.effect = arena_printf(
 			    &r->arena,
@@ -449,6 +452,8 @@ int gap_collect(struct resolve *r, struct err *err)
 		res = gap_rejects(r, err);
 	if (!res)
 		res = gap_strays(r, err);
+	if (!res)
+		gap_times(r);
 	return res ? res : gap_silences(r, err);
 }
 

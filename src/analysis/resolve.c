@@ -13,7 +13,7 @@
 #include "resolve_verify.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 7
+#define RESOLVE_VERSION 8
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {

@@ -141,7 +141,8 @@ struct skew_runs;
 struct source_info {
 	int64_t id;
 	struct text path, format, worker, alias, tz, tz_basis, status, reason, sha256;
-	int64_t first_ns, last_ns, unparsed;
+	int64_t first_ns, last_ns; /* by its own stamps; corrected: clock_span() */
+	int64_t unparsed;
 	enum role role;
 	uint32_t kinds;             /* bit per event kind that it has */
 	int64_t seen_from, seen_to; /* of its leg, load and boot events, corrected */
@@ -352,6 +353,7 @@ struct gap {
 	uint32_t source; /* rank, NO_INDEX */
 	uint32_t worker; /* index, NO_INDEX */
 	int64_t from, to, missing;
+	bool whole; /* of its source as a whole: from and to are set when all clocks are known */
 	struct text effect;
 	struct refs refs;
 };
@@ -526,6 +528,8 @@ int page_join(struct resolve *r, struct err *err) MUST_CHECK;
 int page_ordered(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK; /* after the workers are sorted */
 int clock_fit_all(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_write(struct resolve *r, struct err *err) MUST_CHECK;
+/* When a source begins and ends, corrected. */
+void clock_span(const struct source_info *s, int64_t *ret_from, int64_t *ret_to);
 /* clock_cross.c: the same requests in several sources */
 struct moment { /* when a name was seen by sources that are sure of the time */
 	int64_t lo, hi;

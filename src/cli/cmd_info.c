@@ -2,7 +2,14 @@
 /* cmd_info.c - what a case holds: sources with their accounting, workers, boots, clocks */
 #include "cli.h"
 
+#include <math.h>
 #include <string.h>
+
+static int put_real(struct buf *b, double v, struct err *err)
+{
+	char tmp[TEXT_DOUBLE_MAX];
+	return isfinite(v) ? buf_add(b, tmp, text_put_double(tmp, v), err) : buf_add(b, "null", 4, err);
+}
 
 /* Rows of a statement as a JSON array of objects: a column "x_at" is a time, "x_s" seconds from ns, "boots" and "refs"
  * JSON. */
@@ -19,7 +26,7 @@ static int put_value(struct buf *b, struct sql *s, int i, struct err *err)
 		return buf_add_text(b, sql_get_text(s, i), err);
 	switch (sql_type(s, i)) {
 	case SQL_INT: return buf_printf(b, err, "%lld", (long long)sql_get_int(s, i));
-	case SQL_REAL: return buf_printf(b, err, "%.9g", sql_get_real(s, i));
+	case SQL_REAL: return put_real(b, sql_get_real(s, i), err);
 	default: return buf_json_string(b, sql_get_text(s, i), err);
 	}
 }
@@ -90,14 +97,21 @@ static int put_workers(struct buf *b, struct case_file *c, struct err *err)
 	return rc ? rc : buf_add_char(b, ']', err);
 }
 
+/* What the clock of a source is off where it begins, and where it ends. */
+#define OFF(order)                                                                                                     \
+	"coalesce((SELECT c.offset_ns FROM clock c WHERE c.source = s.source ORDER BY c.from_off " order " LIMIT 1), " \
+													 "0)"
+
 static int info_json(struct case_file *c, const struct ask *ask, struct err *err)
 {
 	static const char sources[] =
 	    "SELECT source, path, sha256, content_sha256, bytes, stored_bytes, container, format, worker, records, "
 	    "parsed, context,"
-	    " unparsed, duplicate, first_ns AS first_at, last_ns AS last_at, status, reason, bytes_parsed, "
-	    "bytes_context,"
-	    " bytes_unparsed, bytes_duplicate, worker_basis, tz, tz_basis FROM source ORDER BY source";
+	    " unparsed, duplicate, first_ns - " OFF("") " AS first_at, last_ns - " OFF(
+		"DESC") " AS last_at, status, reason, "
+			"bytes_parsed, "
+			"bytes_context,"
+			" bytes_unparsed, bytes_duplicate, worker_basis, tz, tz_basis FROM source s ORDER BY source";
 	static const char clocks[] = "SELECT source, from_ns AS from_at, offset_ns / 1e9 AS offset_s, skew_ns / 1e9 AS "
 				     "skew_s, bound_ns / 1e9 AS bound_s,"
 				     " basis FROM clock ORDER BY source, from_off";

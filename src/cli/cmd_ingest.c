@@ -391,20 +391,22 @@ const struct command command_ingest = {
     .name = "ingest",
     .synopsis = "CASE PATH… [--format F] [--worker NAME] [--tz ZONE] [--sources FILE] [--map FILE] [--plan]",
     .summary = "Reads files, folders and archives of logs into a case",
-    .help = "Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was, files\n"
-	    "that have grown are continued.\n"
-	    "Every byte is kept as evidence, also of files that no format recognises (exit code 3).\n\n"
-	    "  --format F       do not detect: this format (see 'pagetrail formats list'), or a\n"
-	    "                   stack of wrappers and a format: cri+sglang-engine\n"
-	    "  --worker NAME    the worker whose logs these are\n"
-	    "  --tz ZONE        zone of stamps that name none: +08:00 or Asia/Shanghai\n"
-	    "  --sources FILE   CSV: glob,worker,role,tz,format; first line that matches a path wins\n"
-	    "  --map FILE       a format of your own, described in a file (docs/map.md); it is kept in the case\n"
-	    "  --jobs N         threads, 1 to 256; the result does not depend on it\n"
-	    "  --plan           say what each file would be taken for, and store nothing\n"
-	    "  --progress json  progress as JSON lines on stderr; none: not on a terminal either\n"
-	    "  --id, --title    for a new case, as in 'init'\n"
-	    "  --json --jsonl --csv --columns A,B --limit N\n\n"
-	    "  pagetrail ingest case.ptc logs/ router.log.gz more.tar.zst\n",
+    .help =
+	"Makes the case when it is not there. Known files are skipped, a stopped run goes on where it was, files\n"
+	"that have grown are continued.\n"
+	"Every byte is kept as evidence, also of files that no format recognises (exit code 3).\n"
+	"first_at and last_at are a file's own stamps, in the zone that 'tz' names; 'info' shows them corrected.\n\n"
+	"  --format F       do not detect: this format (see 'pagetrail formats list'), or a\n"
+	"                   stack of wrappers and a format: cri+sglang-engine\n"
+	"  --worker NAME    the worker whose logs these are\n"
+	"  --tz ZONE        zone of stamps that name none: +08:00 or Asia/Shanghai\n"
+	"  --sources FILE   CSV: glob,worker,role,tz,format; first line that matches a path wins\n"
+	"  --map FILE       a format of your own, described in a file (docs/map.md); it is kept in the case\n"
+	"  --jobs N         threads, 1 to 256; the result does not depend on it\n"
+	"  --plan           say what each file would be taken for, and store nothing\n"
+	"  --progress json  progress as JSON lines on stderr; none: not on a terminal either\n"
+	"  --id, --title    for a new case, as in 'init'\n"
+	"  --json --jsonl --csv --columns A,B --limit N\n\n"
+	"  pagetrail ingest case.ptc logs/ router.log.gz more.tar.zst\n",
     .run = run,
 };

@@ -68,6 +68,18 @@ def check_clocks(r, gaps):
             check(some, f"{r.name}: the step of {c['worker']} is told", gaps)
 
 
+def check_times(r, gaps):
+    """Times are corrected by the clock of their source wherever they are shown: none lies outside of what was rehearsed."""
+    first, last = (at(x) for x in r.truth["window"])
+    info = r.ask("info")
+    shown = [(g["kind"], g["source"], g[k]) for g in gaps for k in ("from", "to")]
+    shown += [(x["detail"], None, x["at"]) for x in r.ask("query", "timeline")["rows"]]
+    for rows in (info["sources"], info["workers"], r.ask("query", "sources")["rows"]):
+        shown += [(x.get("path"), x.get("worker"), x[k]) for x in rows for k in ("first_at", "last_at")]
+    for x in shown:
+        check(x[2] is None or first - 2 * 3600 <= at(x[2]) <= last + 2 * 3600, f"{r.name}: a time in the time of the rehearsal", x)
+
+
 def one(seed):
     r = Rehearsal("messy", seed)
     for s in r.sources:
@@ -104,6 +116,7 @@ def one(seed):
     gaps = r.ask("gaps", codes=(1,))["rows"]
     check_holes(r, gaps)
     check_clocks(r, gaps)
+    check_times(r, gaps)
 
 
 for seed in (1, 20260909, 7):

@@ -118,6 +118,32 @@ static void test_sources(void **state)
 	assert_string_equal(rows("SELECT effect LIKE '%cut short%' FROM gap WHERE kind = 'failed_source'"), "1;");
 }
 
+/* What is said of a source as a whole is said in its corrected times: here UTC+8, and a clock that was set. */
+static void test_zone_of_source(void **state)
+{
+	(void)state;
+	int64_t s = source("d.log", "d", "first_ns = 1788028860000000000, last_ns = 1788028890000000000, unparsed = 1");
+	put(s, EVENT_LEG, 8 * 3600 + 60, "naive what=finished rid=a role=decode started_ns=10 finished_ns=59.7");
+	put(s, EVENT_LEG, 8 * 3600 + 90, "naive what=finished rid=b role=decode started_ns=70 finished_ns=89.9");
+	int64_t z = source("e.log", "e", "first_ns = 1788000060000000000, last_ns = 1788000090000000000, unparsed = 1");
+	put(z, EVENT_LEG, 60, "what=finished rid=c role=decode");
+	put(z, EVENT_LEG, 90, "what=finished rid=d role=decode");
+	/* its largest stamp is none of its last records */
+	int64_t k = source("k.log", "k", "first_ns = 1788007200000000000, last_ns = 1788010200000000000, unparsed = 1");
+	for (int i = 0; i < 6; i++) {
+		char line[128];
+		snprintf(line, sizeof(line), "naive what=finished rid=r%d role=decode started_ns=%d finished_ns=%d.3",
+			 i, i * 1000, i * 1000);
+		put(k, EVENT_LEG, (i < 4 ? 2 : 1) * 3600 + i * 1000, line);
+	}
+	run("INSERT INTO reject SELECT source, 900, 40, 1, 'no_pattern' FROM source");
+	resolve();
+	assert_string_equal(rows("SELECT w.name, " SECONDS("from_ns") ", " SECONDS(
+				"to_ns") " FROM gap JOIN worker w "
+					 "USING(worker) WHERE kind = 'unparsed' ORDER BY w.name"),
+			    "d|60|90;e|60|90;k|0|5000;");
+}
+
 static void test_anonymous_access(void **state)
 {
 	(void)state;
@@ -268,6 +294,7 @@ int main(void)
 	    CASE(test_restarts),
 	    CASE(test_disorder),
 	    CASE(test_sources),
+	    CASE(test_zone_of_source),
 	    CASE(test_anonymous_access),
 	    CASE(test_silence),
 	    CASE(test_nights),
