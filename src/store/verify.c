@@ -35,17 +35,59 @@ int verify_judge(struct verify *v, int code, const char *where, const struct err
 
 /* --- the database --- */
 
+static struct text behind(struct text t, const char *head)
+{
+	return text_starts(t, head) ? text_from(t, strlen(head)) : t;
+}
+
+/* "Page 16: never used", "Page 16 is never used", "Tree 5 page 16 cell 3: ..." or "On tree page 16 cell 3: ...", as versions of
+ * SQLite put it: the number of the page, of which *what is told; 0: it begins with none. */
+static uint64_t page_named(struct text line, struct text *what)
+{
+	struct text t = behind(line, "On tree "), n;
+	uint64_t page;
+	size_t at = text_starts(t, "Tree ") ? text_find(t, " page ", 0) : SIZE_MAX, digits = 0;
+	if (at != SIZE_MAX)
+		t = text_from(t, at + 1);
+	if (!text_starts(t, "Page ") && !text_starts(t, "page "))
+		return 0;
+	t = text_from(t, 5);
+	while (digits < t.len && t.ptr[digits] >= '0' && t.ptr[digits] <= '9')
+		digits++;
+	n = text_sub(t, 0, digits);
+	t = text_from(t, digits);
+	if (!text_uint64(n, &page) || (!text_starts(t, ": ") && !text_starts(t, " ")))
+		return 0;
+	*what = text_trim(text_from(t, 1));
+	return page;
+}
+
+/* A row of SQLite's check: one fault, or several below a heading. */
+static int verify_told(struct verify *v, struct text told)
+{
+	struct text line;
+	int r = 0;
+	while (!r && text_split(&told, '\n', &line)) {
+		char where[64] = "database", what[256];
+		line = text_trim(line);
+		if (!line.len || text_starts(line, "*** ") || text_is(line, "ok"))
+			continue;
+		uint64_t page = page_named(line, &line);
+		if (page)
+			snprintf(where, sizeof(where), "page %" PRIu64, page);
+		snprintf(what, sizeof(what), "%.*s", (int)MIN(line.len, sizeof(what) - 1), line.ptr);
+		r = verify_fault(v, where, what);
+	}
+	return r;
+}
+
 static int verify_database(struct verify *v, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct err e = {0};
 	int r = sql_prepare(&s, v->c, "PRAGMA integrity_check(100)", &e);
-	while (!r && (r = sql_step(s, &e)) > 0) {
-		struct text t = sql_get_text(s, 0);
-		char line[256];
-		snprintf(line, sizeof(line), "%.*s", (int)MIN(t.len, sizeof(line) - 1), t.ptr ? t.ptr : "");
-		r = text_is(t, "ok") ? 0 : verify_fault(v, "database", line);
-	}
+	while (!r && (r = sql_step(s, &e)) > 0)
+		r = verify_told(v, sql_get_text(s, 0));
 	return r < 0 && e.code ? verify_judge(v, r, "database", &e, err) : r;
 }
 
@@ -63,12 +105,12 @@ static bool is_being_written(struct case_file *c)
 }
 
 /* Check sums of all pages: also of those that hold nothing at the moment, and of the indexes. */
-static int verify_pages(struct verify *v)
+int case_check_pages(struct case_file *c, int (*report)(void *ctx, uint64_t page), void *ctx)
 {
 	sqlite3_file *f = NULL;
 	sqlite3_int64 size = 0;
 	unsigned char page[CASE_PAGE_BYTES];
-	if (is_being_written(v->c) || sqlite3_file_control(v->c->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) || !f ||
+	if (is_being_written(c) || sqlite3_file_control(c->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) || !f ||
 	    !f->pMethods || f->pMethods->xFileSize(f, &size))
 		return 0;
 	for (sqlite3_int64 at = 0; at < size; at += CASE_PAGE_BYTES) {
@@ -78,13 +120,18 @@ static int verify_pages(struct verify *v)
 				page_sum_holds(page, (uint32_t)(at / CASE_PAGE_BYTES));
 		if (holds)
 			continue;
-		char where[64];
-		snprintf(where, sizeof(where), "page %" PRId64, (int64_t)(at / CASE_PAGE_BYTES + 1));
-		int r = verify_fault(v, where, "is not as it was written");
+		int r = report(ctx, (uint64_t)(at / CASE_PAGE_BYTES + 1));
 		if (r)
 			return r;
 	}
 	return 0;
+}
+
+static int on_page(void *ctx, uint64_t page)
+{
+	char where[64];
+	snprintf(where, sizeof(where), "page %" PRIu64, page);
+	return verify_fault(ctx, where, "is not as it was written");
 }
 
 static int verify_keys(struct verify *v, struct err *err)
@@ -299,7 +346,7 @@ static int verify_all(struct verify *v, struct source_walk **walk, struct err *e
 {
 	int r = verify_database(v, err);
 	if (!r)
-		r = verify_pages(v);
+		r = case_check_pages(v->c, on_page, v);
 	if (!r)
 		r = verify_keys(v, err);
 	if (!r)

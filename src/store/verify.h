@@ -33,6 +33,9 @@ struct source_walk {
 	bool whole;             /* no chunk was bad or missing otherwise */
 };
 
+/* report() gets the number of each page of the file whose check sum does not hold. A case that is being written is not checked. */
+int case_check_pages(struct case_file *c, int (*report)(void *ctx, uint64_t page), void *ctx) MUST_CHECK;
+
 /* No evidence from w->expect to `to`. 0: that is known, since the case was salvaged; 1: it is not. */
 int verify_hole(struct verify *v, struct source_walk *w, uint64_t to, struct err *err) MUST_CHECK;
 
