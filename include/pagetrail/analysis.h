@@ -24,6 +24,9 @@ int resolve_needed(struct case_file *c, struct err *err) MUST_CHECK;
 int resolve_record(struct case_file *c, int64_t at_ns, struct text extra, struct err *err) MUST_CHECK;
 /* Cheap: ERR_DAMAGED unless journal, sources and tables are what the journal says. */
 int resolve_sealed(struct case_file *c, struct err *err) MUST_CHECK;
+/* Only the tables, of a case that may be damaged otherwise: 1 they are those whose hash the journal holds, or it holds none;
+ * 0 they are not, or cannot be read. */
+int resolve_tables_hold(struct case_file *c, struct err *err) MUST_CHECK;
 /* Sure: resolves again beside the case (read-only is enough) and calls report() with the first row that differs of each
  * table. 1: faults were reported. RESOLVE_OLDER: nothing was compared, because the tables are older than the evidence.
  * feed: page events that case_verify() decodes in another thread; may be NULL, and is left at the end. */

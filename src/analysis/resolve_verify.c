@@ -179,22 +179,43 @@ static int refuse(void *ctx, struct text where, struct text what)
 	return ERR_DAMAGED;
 }
 
-int resolve_sealed(struct case_file *c, struct err *err)
+/* Their hash in the journal; 1: it names none. */
+static int tables_hold(struct case_file *c, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct err first = {0};
 	char hex[SHA256_HEX];
+	int r = sql_prepare(&s, c,
+			    "SELECT json_extract(detail, '$.tables') FROM journal WHERE action = 'resolve' AND "
+			    "json_valid(detail) ORDER BY seq DESC LIMIT 1",
+			    err);
+	if (!r)
+		r = sql_step(s, err);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = derived_digest(c, hex, err);
+	if (!r && !text_is(sql_get_text(s, 0), hex))
+		r = err_set(err, ERR_DAMAGED, "the tables are not those that were made from the events");
+	return r;
+}
+
+int resolve_tables_hold(struct case_file *c, struct err *err)
+{
+	struct err first = {0};
+	int r = tables_hold(c, &first);
+	if (r == ERR_DAMAGED || r == ERR_STORE)
+		return 0;
+	if (r < 0 && err)
+		*err = first;
+	return r < 0 ? r : 1;
+}
+
+int resolve_sealed(struct case_file *c, struct err *err)
+{
+	struct err first = {0};
 	int r = case_verify_custody(c, refuse, &first, &first);
 	if (!r)
-		r = sql_prepare(&s, c,
-				"SELECT json_extract(detail, '$.tables') FROM journal WHERE action = 'resolve' AND "
-				"json_valid(detail) ORDER BY seq DESC LIMIT 1",
-				&first);
-	if (!r)
-		r = MIN(sql_step(s, &first), 0);
-	if (!r)
-		r = derived_digest(c, hex, &first);
-	if (!r && !text_is(sql_get_text(s, 0), hex))
+		r = tables_hold(c, &first);
+	if (r > 0)
 		r = err_set(&first, ERR_DAMAGED, "the tables are not those that were made from the events");
 	if (!r)
 		return 0;

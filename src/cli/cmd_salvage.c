@@ -143,7 +143,13 @@ static int salvage(struct case_file *from, struct case_file *to, struct run *run
 		   struct err *err)
 {
 	const struct salvage_sink sink = {.source = on_source, .note = on_note, .ctx = run};
-	int rc = case_salvage(from, to, o->now_ns, &sink, err);
+	int rc = resolve_tables_hold(from, err);
+	if (rc >= 0)
+		rc = rc ? 0
+			: on_note(run, TEXT("tables made from events"),
+				  TEXT("are not as they were: they are made again"));
+	if (!rc)
+		rc = case_salvage(from, to, o->now_ns, &sink, err);
 	for (size_t i = 0; !rc && i < run->n; i++)
 		if (run->list[i].again)
 			rc = parse_again(to, o, run->list[i].s.source, err);

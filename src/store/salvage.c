@@ -13,6 +13,7 @@
 
 #include "pagetrail/buf.h"
 #include "salvage.h"
+#include "verify.h"
 
 enum { COMMIT_BYTES = 32 * 1024 * 1024 };
 
@@ -579,6 +580,39 @@ static int prepare(struct walk *w, struct err *err)
 	return r;
 }
 
+/* Also pages of which nothing is taken over, of tables that are made again and of indexes, were not to change. */
+static int count_page(void *ctx, uint64_t page)
+{
+	(void)page;
+	++*(uint64_t *)ctx;
+	return 0;
+}
+
+static int note_pages(struct walk *w, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct err e = {0};
+	uint64_t n = 0;
+	char what[96];
+	int r = case_check_pages(w->v->from, count_page, &n);
+	if (!r && !n) { /* a page of zeros has no sum that could be wrong */
+		r = sql_prepare(&s, w->v->from, "PRAGMA quick_check(1)", &e);
+		if (!r)
+			r = sql_step(s, &e);
+		if (r > 0 && text_is(sql_get_text(s, 0), "ok"))
+			return 0;
+		if (r >= 0 || salvage_goes_on(r))
+			return w->v->sink->note(w->v->sink->ctx, TEXT("the damaged case"),
+						TEXT("its pages do not fit together"));
+		if (err)
+			*err = e;
+	}
+	if (r)
+		return r;
+	snprintf(what, sizeof(what), "%" PRIu64 " of its pages are not as they were written", n);
+	return w->v->sink->note(w->v->sink->ctx, TEXT("the damaged case"), text_of(what));
+}
+
 /* Where the new case comes from, in its journal. */
 static int journal_salvage(struct walk *w, struct err *err)
 {
@@ -605,6 +639,8 @@ int case_salvage(struct case_file *from, struct case_file *to, int64_t now_ns, c
 	struct salvage v = {from, to, now_ns, sink, err};
 	struct walk w = {.v = &v, .raw = BUF_INIT(CHUNK_MAX_DECODED_BYTES)};
 	int r = case_begin(to, err);
+	if (!r)
+		r = note_pages(&w, err);
 	if (!r)
 		r = salvage_journal(&v, &w.sealed, err);
 	if (!r)
