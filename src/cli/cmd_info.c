@@ -100,7 +100,7 @@ static int put_workers(struct buf *b, struct case_file *c, struct err *err)
 /* What the clock of a source is off where it begins, and where it ends. */
 #define OFF(order)                                                                                                     \
 	"coalesce((SELECT c.offset_ns FROM clock c WHERE c.source = s.source ORDER BY c.from_off " order " LIMIT 1), " \
-													 "0)"
+	"0)"
 
 static int info_json(struct case_file *c, const struct ask *ask, struct err *err)
 {
