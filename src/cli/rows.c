@@ -78,7 +78,7 @@ static struct rows *rows_new(enum rows_format format, const struct rows_column *
 	r->n = n;
 	r->as_of_ns = TIME_UNKNOWN;
 	r->name = r->case_path = r->params = r->note = r->keys = BUF_INIT(1 * MIB);
-	r->row = r->cells = BUF_INIT(256 * MIB);
+	r->row = r->cells = r->prefix = r->cut = BUF_INIT(256 * MIB);
 	r->out = BUF_INIT(1024 * MIB); /* a row more than it is full with */
 	return r;
 }
@@ -154,6 +154,8 @@ void rows_drop(struct rows *r)
 	buf_done(&r->note);
 	buf_done(&r->row);
 	buf_done(&r->cells);
+	buf_done(&r->prefix);
+	buf_done(&r->cut);
 	buf_done(&r->keys);
 	buf_done(&r->out);
 	for (unsigned i = 0; i < r->n_extras; i++)

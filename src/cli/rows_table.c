@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows_table.c - rows as an aligned table, as wide as the terminal: columns are measured on the first rows */
+/* rows_table.c - rows as an aligned table, as wide as the terminal
+ *
+ * Columns are measured on the first rows. On a terminal nothing is left out that does not fit: what paths have in common is
+ * said once, times lose their fractions, long names their middle, and the rest stands below its row with the column's name.
+ */
 #include "rows.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { TABLE_MEASURED = 1000, CELL_WIDTH_MAX = 60 };
+enum { TABLE_MEASURED = 1000 };
 
 static unsigned terminal_width(void)
 {
@@ -29,33 +34,35 @@ static void put_blanks(struct rows *r, size_t n)
 	r->out.len += n;
 }
 
-static void put_padded(struct rows *r, struct text t, unsigned width, bool right, bool last)
+/* Bytes of the character that begins at n. */
+static size_t char_bytes(struct text t, size_t n)
 {
-	size_t have = text_columns(t);
-	if (have > width) { /* cut at a character, mark it */
-		size_t n = 0, cols = 0;
-		while (n < t.len) {
-			size_t step = 1;
-			while (n + step < t.len && ((unsigned char)t.ptr[n + step] & 0xc0) == 0x80)
-				step++;
-			size_t w = text_columns(text_sub(t, n, step));
-			if (cols + w > width - 1)
-				break;
-			cols += w;
-			n += step;
-		}
-		rows_put(r, text_sub(t, 0, n));
-		rows_put(r, TEXT("…"));
-		have = cols + 1;
-		t.len = 0;
+	size_t step = 1;
+	while (n + step < t.len && ((unsigned char)t.ptr[n + step] & 0xc0) == 0x80)
+		step++;
+	return step;
+}
+
+/* As much of its beginning as is at most so wide. */
+static struct text head_of(struct text t, unsigned width)
+{
+	size_t n = 0, cols = 0;
+	while (n < t.len) {
+		size_t step = char_bytes(t, n), w = text_columns(text_sub(t, n, step));
+		if (cols + w > width)
+			break;
+		cols += w;
+		n += step;
 	}
-	size_t pad = width > have ? width - have : 0;
-	if (right)
-		put_blanks(r, pad);
-	rows_put(r, t);
-	if (!right && !last)
-		put_blanks(r, pad);
-	rows_put(r, last ? TEXT("\n") : TEXT("  "));
+	return text_sub(t, 0, n);
+}
+
+static struct text tail_of(struct text t, unsigned width)
+{
+	size_t n = 0;
+	while (n < t.len && text_columns(text_from(t, n)) > width)
+		n += char_bytes(t, n);
+	return text_from(t, n);
 }
 
 static bool is_number(enum cell_type t)
@@ -63,52 +70,200 @@ static bool is_number(enum cell_type t)
 	return t == CELL_INT || t == CELL_REAL;
 }
 
-/* Decides widths from what was measured, drops columns that do not fit from the right, prints the head. */
-static void start_table(struct rows *r)
+/* Ids and paths differ at their ends: they are cut in the middle. Of a time the end says least. */
+static void put_cut(struct rows *r, struct text t, unsigned width, enum cell_type type)
 {
-	r->started = true;
-	unsigned limit = terminal_width(), total = 0, fit = 0;
-	for (unsigned i = 0; i < r->n_shown; i++) {
-		unsigned c = (unsigned)r->shown[i];
-		unsigned w = (unsigned)text_columns(r->columns[c].name);
-		if (r->width[i] < w)
-			r->width[i] = w;
-		if (limit && r->width[i] > CELL_WIDTH_MAX && r->n_shown > 1)
-			r->width[i] = CELL_WIDTH_MAX;
-		unsigned need = r->width[i] + (i ? 2 : 0);
-		if (limit && total + need > limit && i > 0) {
-			unsigned room = limit > total + 2 ? limit - total - 2 : 0;
-			if (room >= 8 && room >= w) { /* the last one that fits may be cut */
-				r->width[i] = room;
-				total = limit;
-				fit++;
-			}
-			break;
-		}
-		total += need;
-		fit++;
-	}
-	if (fit < r->n_shown) {
-		CLEANUP(buf_done) struct buf names = BUF_INIT(16 * KIB);
-		for (unsigned i = fit; i < r->n_shown; i++)
-			if (buf_printf(&names, NULL, "%s%.*s", i > fit ? "," : "",
-				       TEXT_ARG(r->columns[r->shown[i]].name)))
-				break;
-		rows_note(r, "(too narrow for: %.*s; --json or a wider terminal shows them)",
-			  TEXT_ARG(buf_text(&names)));
-		r->n_shown = fit;
-	}
-	for (unsigned i = 0; i < r->n_shown; i++)
-		put_padded(r, r->columns[r->shown[i]].name, r->width[i], is_number(r->columns[r->shown[i]].type),
-			   i + 1 == r->n_shown);
+	unsigned tail = type == CELL_TIME ? 0 : (width - 1) / 2;
+	rows_put(r, head_of(t, width - 1 - tail));
+	rows_put(r, TEXT("…"));
+	rows_put(r, tail_of(t, tail));
 }
 
-static void put_measured(struct rows *r, unsigned stride)
+static void put_padded(struct rows *r, struct text t, unsigned width, enum cell_type type, bool last)
 {
-	for (size_t row = 0; row < r->n_cells / stride; row++)
+	size_t have = text_columns(t), pad = width > have ? width - have : 0;
+	if (is_number(type))
+		put_blanks(r, pad);
+	if (have > width)
+		put_cut(r, t, width, type);
+	else
+		rows_put(r, t);
+	if (!is_number(type) && !last)
+		put_blanks(r, pad);
+	rows_put(r, last ? TEXT("\n") : TEXT("  "));
+}
+
+/* --- what fits beside each other --- */
+
+enum { SEP = 2, ID_WIDTH = 36, PATH_WIDTH = 24, TIME_WIDTH = 20, WIDE_TEXT = 40, INDENT = 4 };
+
+static bool is_path(const struct rows *r, unsigned i)
+{
+	return text_is(r->columns[r->shown[i]].name, "path");
+}
+
+static bool is_words(const struct rows *r, unsigned i)
+{
+	enum cell_type t = r->columns[r->shown[i]].type;
+	return t == CELL_TEXT || t == CELL_JSON;
+}
+
+static unsigned name_width(const struct rows *r, unsigned i)
+{
+	return (unsigned)text_columns(r->columns[r->shown[i]].name);
+}
+
+/* The least that still says what it is. */
+static unsigned least_width(const struct rows *r, unsigned i)
+{
+	unsigned least = is_path(r, i)                               ? PATH_WIDTH
+			 : is_words(r, i)                            ? ID_WIDTH
+			 : r->columns[r->shown[i]].type == CELL_TIME ? TIME_WIDTH
+								     : UINT_MAX;
+	return MIN(r->width[i], MAX(least, name_width(r, i)));
+}
+
+static unsigned line_width(const struct rows *r, bool least)
+{
+	unsigned total = 0;
+	for (unsigned i = 0; i < r->n_shown; i++)
+		if (!r->below[i])
+			total += (least ? least_width(r, i) : r->width[i]) + (total ? SEP : 0);
+	return total;
+}
+
+static struct text measured(const struct rows *r, size_t row, unsigned i)
+{
+	return text_of(r->cells.ptr + r->cell_at[row * r->n_shown + i]);
+}
+
+/* What all paths begin with, up to a slash, is said once below the table. */
+static void cut_paths(struct rows *r, unsigned i)
+{
+	size_t n = r->n_cells / r->n_shown, same = SIZE_MAX;
+	struct text first = {NULL, 0};
+	for (size_t row = 0; row < n; row++) {
+		struct text t = measured(r, row, i);
+		if (!t.len)
+			continue;
+		if (!first.ptr)
+			first = t;
+		same = MIN(same, MIN(t.len, first.len));
+		for (size_t k = 0; k < same; k++)
+			if (t.ptr[k] != first.ptr[k])
+				same = k;
+	}
+	while (same && same != SIZE_MAX && first.ptr[same - 1] != '/')
+		same--;
+	if (n < 2 || !first.ptr || same <= 1 || buf_add_text(&r->prefix, text_sub(first, 0, same), NULL))
+		return;
+	r->width[i] = name_width(r, i);
+	for (size_t row = 0; row < n; row++) {
+		struct text t = measured(r, row, i);
+		if (t.len)
+			r->width[i] = MAX(r->width[i], 1 + (unsigned)text_columns(text_from(t, same)));
+	}
+	rows_note(r, "(path: … stands for %.*s)", TEXT_ARG(buf_text(&r->prefix)));
+}
+
+/* Nothing is left out: long texts, and then the last columns, go into lines of their own below each row. */
+static void fit_columns(struct rows *r, unsigned limit)
+{
+	for (unsigned i = 0; i < r->n_shown; i++)
+		if (is_path(r, i) && !r->prefix.len)
+			cut_paths(r, i);
+	for (unsigned i = 1; i < r->n_shown && line_width(r, false) > limit; i++)
+		r->below[i] = is_words(r, i) && !is_path(r, i) && r->width[i] > WIDE_TEXT;
+	for (unsigned i = r->n_shown; i-- > 1 && line_width(r, true) > limit;)
+		r->below[i] = true;
+	for (unsigned over = line_width(r, false); over > limit; over--) { /* the widest gives way */
+		unsigned widest = r->n_shown;
 		for (unsigned i = 0; i < r->n_shown; i++)
-			put_padded(r, text_of(r->cells.ptr + r->cell_at[row * stride + i]), r->width[i],
-				   is_number(r->columns[r->shown[i]].type), i + 1 == r->n_shown);
+			if (!r->below[i] && r->width[i] > least_width(r, i) &&
+			    (widest == r->n_shown || r->width[i] > r->width[widest]))
+				widest = i;
+		if (widest == r->n_shown)
+			return;
+		r->width[widest]--;
+	}
+}
+
+/* "name: value" of the columns that are not beside the others, wrapped at words. */
+static void put_below(struct rows *r, const struct text *cells)
+{
+	size_t at = 0;
+	for (unsigned i = 0; i < r->n_shown; i++) {
+		struct text rest = cells[i], word, name = r->columns[r->shown[i]].name;
+		if (!r->below[i] || !rest.len)
+			continue;
+		bool first = true;
+		while (text_split(&rest, ' ', &word)) {
+			size_t lead = first ? name.len + 2 : 0, blanks = first ? SEP : 1, w = lead + text_columns(word);
+			if (at && at + blanks + w > r->line_max) {
+				rows_put(r, TEXT("\n"));
+				at = 0;
+			}
+			put_blanks(r, at ? blanks : INDENT);
+			at += (at ? blanks : INDENT) + w;
+			if (first) {
+				rows_put(r, name);
+				rows_put(r, TEXT(": "));
+			}
+			rows_put(r, word);
+			first = false;
+		}
+	}
+	if (at)
+		rows_put(r, TEXT("\n"));
+}
+
+static void put_line(struct rows *r, const struct text *cells, bool head)
+{
+	struct text prefix = buf_text(&r->prefix);
+	unsigned last = r->n_shown;
+	while (last && r->below[last - 1])
+		last--;
+	for (unsigned i = 0; i < last; i++) {
+		struct text t = cells[i];
+		if (r->below[i])
+			continue;
+		if (!head && prefix.len && is_path(r, i) && t.len >= prefix.len &&
+		    !memcmp(t.ptr, prefix.ptr, prefix.len)) {
+			buf_clear(&r->cut);
+			if (!buf_add_text(&r->cut, TEXT("…"), NULL) &&
+			    !buf_add_text(&r->cut, text_from(t, prefix.len), NULL))
+				t = buf_text(&r->cut);
+		}
+		put_padded(r, t, r->width[i], r->columns[r->shown[i]].type, i + 1 == last);
+	}
+	if (!head)
+		put_below(r, cells);
+}
+
+/* Decides widths from what was measured, and prints the head. */
+static void start_table(struct rows *r)
+{
+	struct text names[ROWS_COLUMNS_MAX];
+	unsigned limit = terminal_width();
+	r->started = true;
+	r->line_max = limit;
+	for (unsigned i = 0; i < r->n_shown; i++) {
+		names[i] = r->columns[r->shown[i]].name;
+		r->width[i] = MAX(r->width[i], name_width(r, i));
+	}
+	if (limit && line_width(r, false) > limit)
+		fit_columns(r, limit);
+	put_line(r, names, true);
+}
+
+static void put_measured(struct rows *r)
+{
+	struct text cells[ROWS_COLUMNS_MAX];
+	for (size_t row = 0; row < r->n_cells / r->n_shown; row++) {
+		for (unsigned i = 0; i < r->n_shown; i++)
+			cells[i] = measured(r, row, i);
+		put_line(r, cells, false);
+	}
 	r->n_cells = 0;
 }
 
@@ -142,9 +297,10 @@ static int keep_measured(struct rows *r, struct err *err)
 int rows_table_row(struct rows *r, struct err *err)
 {
 	if (r->started) {
+		struct text cells[ROWS_COLUMNS_MAX];
 		for (unsigned i = 0; i < r->n_shown; i++)
-			put_padded(r, rows_cell(r, (unsigned)r->shown[i]), r->width[i],
-				   is_number(r->columns[r->shown[i]].type), i + 1 == r->n_shown);
+			cells[i] = rows_cell(r, (unsigned)r->shown[i]);
+		put_line(r, cells, false);
 		return 0;
 	}
 	int rc = keep_measured(r, err);
@@ -156,11 +312,10 @@ int rows_table_row(struct rows *r, struct err *err)
 /* No more rows are measured. */
 void rows_table_end(struct rows *r)
 {
-	unsigned stride = r->n_shown;
 	if (r->started)
 		return;
 	start_table(r);
-	put_measured(r, stride);
+	put_measured(r);
 }
 
 /* Notes are sentences: they wrap at words, a table does not. */

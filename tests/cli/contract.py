@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # contract.py - what scripts rely on: exit codes, JSON members, help, limits that are said
 import csv
+import gzip
 import io
 import json
 import os
@@ -111,6 +112,38 @@ with Box() as box:
     wide = box.run("scope", "case.ptc", "--class", "C4", code=(0, 1), env={"COLUMNS": "80"}).stdout.decode()
     expect(all(len(x) <= 80 for x in wide.splitlines() if not x.startswith("(")), "a table to fit 80 columns")
     expect(box.json("scope", "case.ptc", code=(0, 1)) == box.json("scope", "case.ptc", code=(0, 1)), "the same bytes twice")
+
+    # a narrow terminal leaves nothing out: what does not fit beside the other columns stands below its row
+    def narrow(*args, code=(0, 1, 3), columns="80"):
+        out = box.run(*args, code=code, env={"COLUMNS": columns}).stdout.decode()
+        long = [x for x in out.splitlines() if len(x) > int(columns) and len(x.split()) > 2]
+        expect(not long, f"{args} to fit {columns} columns: {long[:3]}")
+        return " ".join(out.split())
+
+    deep = "a-cluster-with-a-long-name/2026-09-09/namespaces/inference/pods/decode-workers/logs"
+    box.write(f"{deep}/decode-0.log", "nobody knows this line\n" * 9)
+    box.write(f"{deep}/more/decode-1-with-a-very-long-name-of-its-own-and-then-some-more.log.gz", gzip.compress(os.urandom(9999))[:700])
+    out = narrow("ingest", "narrow.ptc", "r/logs", deep, code=3)
+    rows = box.json("query", "narrow.ptc", "sources")["rows"]
+    expect([r for r in rows if r["status"] == "failed" and r["reason"]], f"a file that cannot be read: {rows[-3:]}")
+    for r in rows:
+        expect(not r["reason"] or f"reason: {r['reason']}" in out, f"ingest to show why: {r['reason']}")
+    out = narrow("ingest", "paths.ptc", deep, code=3)
+    expect("(path: … stands for a-cluster" in out and "/logs/)" in out, f"what paths have in common to be said once: {out}")
+    expect(" …decode-0.log " in out and "ome-more.log.gz " in out, f"both ends of names: {out}")
+    for verb, names in ((("gaps",), ("effect",)), (("query", "clocks"), ("basis",)), (("query", "sources"), ("sha256", "reason"))):
+        out = narrow(verb[0], "narrow.ptc", *verb[1:], "--limit", "0")
+        for r in box.json(verb[0], "narrow.ptc", *verb[1:], code=(0, 1))["rows"]:
+            for name in names:
+                expect(r[name] is None or f"{name}: {' '.join(r[name].split())}" in out, f"{verb} to show {name}: {r[name]}")
+    out = narrow("scope", "case.ptc", "--limit", "0")
+    for r in box.json("scope", "case.ptc", code=(0, 1))["rows"]:
+        expect(r["request"] in out and f"reasons: {', '.join(r['reasons'])}" in out, f"scope to show {r['request']}, {r['reasons']}")
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1500) SELECT i, 'x' AS b, printf('%050d', i) AS c FROM n"
+    out = narrow("sql", "case.ptc", many, "--limit", "0", columns="40")
+    expect(all(f" {i} x c: {i:050d} " in out + " " for i in range(1, 1501)), "rows that were not measured to be as the others")
+    for verb in ("info", "gaps", "exposures", "scope"):
+        narrow(verb, "narrow.ptc", columns="50")
 
     # numbers come out as they are; what is no number is none in JSON
     reals = "SELECT 1788016030.1234567 AS a, 0.1 AS b, -0.30000000000000004 AS c, 1e999 AS d, -1e999 AS e"
