@@ -237,11 +237,6 @@ static struct text rooms_from(struct parse *p, const struct found *f, struct jso
 	return (struct text){out, n};
 }
 
-static struct text tenant_of(struct parse *p, const struct found *f)
-{
-	return secret_not(text_at(p, f, TENANT));
-}
-
 static struct text route_of(struct parse *p, const struct found *f)
 {
 	struct text t = text_at(p, f, ROUTE), method;
@@ -288,7 +283,7 @@ static int emit_attempts(struct parse *p, const struct found *f, const struct ac
 		e = parse_begin(p, EVENT_GATEWAY, a->ts);
 		event_text(e, GATEWAY_WHAT, TEXT("retry"));
 		set_ids(p, e, f);
-		event_text(e, GATEWAY_TENANT, tenant_of(p, f));
+		event_text(e, GATEWAY_TENANT, text_at(p, f, TENANT));
 		event_int(e, GATEWAY_STATUS, status);
 		event_text(e, GATEWAY_UPSTREAM, upstream_of(p, f, i, n));
 		r = parse_emit(p);
@@ -296,6 +291,16 @@ static int emit_attempts(struct parse *p, const struct found *f, const struct ac
 			return r;
 	}
 	return 0;
+}
+
+/* Caddy says the error of a request in a record of its own, before the access record where there is one: the same response.
+ * (caddyserver/caddy modules/caddyhttp/server.go, errLogger "http.log.error")
+ */
+static bool is_caddy_error(const struct found *f)
+{
+	struct text t;
+
+	return is_of(f, CADDY) && json_string(f->v[LOGGER], &t) && text_starts(t, "http.log.error");
 }
 
 static struct text what_of(const struct found *f)
@@ -321,7 +326,7 @@ static struct text what_of(const struct found *f)
 		if (text_is(t, words[i][0]))
 			return text_of(words[i][1]);
 	}
-	return TEXT("access");
+	return is_caddy_error(f) ? TEXT("error") : TEXT("access");
 }
 
 static bool counts_headers(const struct found *f)
@@ -367,12 +372,15 @@ static int emit_access(struct parse *p, const struct found *f, const struct acce
 		       struct text rooms)
 {
 	struct event *e = parse_begin(p, EVENT_GATEWAY, a->ts);
-	struct text message = secret_cut(text_at(p, f, MESSAGE)), finish = text_at(p, f, FINISH);
+	struct text message = text_at(p, f, MESSAGE), finish = text_at(p, f, FINISH);
 
+	if (!message.len && is_caddy_error(f))
+		message = text_at(p, f, TEXT_LINE);
+	message = secret_cut(message);
 	event_text(e, GATEWAY_WHAT, what_of(f));
 	set_ids(p, e, f);
 	event_text(e, GATEWAY_ROOM, rooms);
-	event_text(e, GATEWAY_TENANT, tenant_of(p, f));
+	event_text(e, GATEWAY_TENANT, text_at(p, f, TENANT));
 	event_text(e, GATEWAY_MODEL, text_at(p, f, MODEL));
 	if (a->status)
 		event_int(e, GATEWAY_STATUS, a->status);

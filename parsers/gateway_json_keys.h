@@ -58,6 +58,7 @@ enum role {
 	WHAT,
 	OBJECT,
 	LEVEL,
+	LOGGER,
 	TEXT_LINE,
 	MARK,
 	ROLES,
@@ -103,6 +104,10 @@ static const struct alias aliases[] = {
 	{"x_envoy_upstream_service_time", MARK, 0, ENVOY}, {"x_envoy_origin_path", ROUTE, 1, ENVOY},
 	{"x_envoy_original_path", ROUTE, 1, ENVOY}, {"upstream_transport_failure_reason", MESSAGE, 5, ENVOY},
 	{"llm_input_token", INPUT, 1, ENVOY}, {"llm_output_token", OUTPUT, 1, ENVOY}, {"llm_total_token", TOTAL, 1, ENVOY},
+	/* Envoy AI Gateway's own access log: its guide to metrics and logs, "GenAI-Specific Fields" */
+	{"genai_model_name", MODEL, 0, ENVOY}, {"genai_model_name_override", MODEL, 4, ENVOY},
+	{"genai_backend_name", UPSTREAM, 5, ENVOY}, {"genai_tokens_input", INPUT, 1, ENVOY},
+	{"genai_tokens_output", OUTPUT, 1, ENVOY}, {"genai_tokens_total", TOTAL, 1, ENVOY},
 	{"gen_ai.request.model", MODEL, 0, AI}, {"gen_ai.response.model", MODEL, 3, AI},
 	{"gen_ai.response.id", RESPONSE, 0, AI}, {"gen_ai.response.finish_reasons", FINISH, 0, AI},
 	{"gen_ai.usage.input_tokens", INPUT, 0, AI}, {"gen_ai.usage.prompt_tokens", INPUT, 1, AI},
@@ -222,6 +227,6 @@ static const struct alias aliases[] = {
 	{"estimated", ESTIMATED, 2, 0}, {"n", BATCH, 0, 0}, {"request.n", BATCH, 1, 0}, {"batch", BATCH, 1, 0},
 	{"batch_size", BATCH, 1, 0}, {"num_choices", BATCH, 1, 0}, {"num_prompts", BATCH, 1, 0},
 	{"what", WHAT, 0, 0}, {"event", WHAT, 1, 0}, {"event_type", WHAT, 1, 0}, {"object", OBJECT, 0, 0},
-	{"level", LEVEL, 0, 0}, {"severity", LEVEL, 1, 0}, {"msg", TEXT_LINE, 0, 0}, {"message", TEXT_LINE, 1, 0},
+	{"level", LEVEL, 0, 0}, {"severity", LEVEL, 1, 0}, {"logger", LOGGER, 0, 0}, {"msg", TEXT_LINE, 0, 0}, {"message", TEXT_LINE, 1, 0},
 };
 /* clang-format on */

@@ -35,7 +35,7 @@ static inline void access_who(struct event *e, const struct access_line *a)
 		   : looks_like_response(a->id) ? a->id
 						: (struct text){0});
 	event_text(e, GATEWAY_TRACE_ID, a->trace);
-	event_text(e, GATEWAY_TENANT, secret_not(a->tenant));
+	event_text(e, GATEWAY_TENANT, a->tenant);
 }
 
 /* All but the last of "502, 200" are attempts that failed. */

@@ -9,6 +9,9 @@
  * the line was written before the end (option logasap), what it counts is not all. Bytes count headers, too. State C or c:
  * the client went away or stopped reading. Syslog cuts long lines: the request may miss its end. Captured headers have no
  * names; only what looks like an id is taken for one. (haproxy 50872daa6, src/log.c, doc/configuration.txt 8.2.3, 8.5)
+ * Of the headers that "log … format" writes (4.2), wrapper syslog takes off local, rfc3164 and rfc5424; this parser those that
+ * are no syslog: priority and short <N>, timed <N>TIME, iso TIME, raw (none), and a bare TAG[PID]:, as journals and containers
+ * leave it.
  */
 #include "gateway_line.h"
 
@@ -118,6 +121,23 @@ static const char *read_http(struct text t, struct line *l)
 	return NULL;
 }
 
+static struct text skip_header(struct text t)
+{
+	struct stamp ignored; /* when it was sent; the line has its own date */
+	size_t n = 1, used, end;
+
+	while (n < 4 && n < t.len && t.ptr[n] >= '0' && t.ptr[n] <= '9')
+		n++;
+	if (t.len && t.ptr[0] == '<' && n > 1 && n < t.len && t.ptr[n] == '>')
+		t = text_from(t, n + 1);
+	if (stamp_parse_iso(t, &ignored, &used) && used < t.len && t.ptr[used] == ' ')
+		t = text_from(t, used + 1);
+	end = text_find_char(t, ' ', 0);
+	if (end != SIZE_MAX && end > 2 && t.ptr[end - 1] == ':' && t.ptr[end - 2] == ']')
+		t = text_from(t, end + 1);
+	return t;
+}
+
 /* NULL, or what is wrong. */
 static const char *read_line(struct text t, struct line *l)
 {
@@ -126,6 +146,7 @@ static const char *read_line(struct text t, struct line *l)
 	size_t used;
 
 	*l = (struct line){.a = ACCESS_LINE_INIT};
+	t = skip_header(t);
 	if (!cut_word(&t, &client) || text_rfind_char(client, ':') == SIZE_MAX || !t.len || t.ptr[0] != '[')
 		return "not_httplog";
 	if (!cut_brackets(&t, &date) || !stamp_parse_clf(date, &l->start, &used) || used != date.len)
@@ -184,7 +205,7 @@ static enum bid bid(struct parse *p, struct text record)
 
 const struct parser parser_haproxy = {
     .name = "haproxy",
-    .summary = "HAProxy HTTP log (httplog, httpslog), behind its syslog header",
+    .summary = "HAProxy HTTP log (httplog, httpslog), with any of its headers",
     .checked = "HAProxy 50872daa6 (2026-08), src/log.c and the configuration manual 8.2.3",
     .emits = 1u << EVENT_GATEWAY,
     .bid = bid,

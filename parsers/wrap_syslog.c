@@ -3,6 +3,7 @@
  *
  *   <PRI>Mmm dd hh:mm:ss HOST TAG[PID]: text         RFC 3164: no year, no zone, the day padded with a blank
  *   <PRI>1 TIME HOST APP PROCID MSGID SD text        RFC 5424; SD is - or [ID NAME="VALUE" …]…, a BOM may stand before text
+ *   <PRI>Mmm dd hh:mm:ss TAG[PID]: text              the same by syslog(3) and HAProxy's format "local": no host
  *   Mmm dd hh:mm:ss HOST TAG[PID]: text              /var/log/syslog, journalctl -o short, short-precise
  *   TIME HOST TAG[PID]: text                         rsyslog's file format, journalctl -o short-iso
  * Behind "LEN " when they were captured from TCP (RFC 6587). What is sent by UDP or a small relay is cut at 1024 to 8192 bytes.
@@ -173,7 +174,7 @@ static bool read_5424(struct text t, struct arena *a, struct wrapped *w)
 
 static enum bid read_line(struct text t, struct arena *a, struct wrapped *w)
 {
-	size_t octets = octets_length(t), pri = pri_length(text_from(t, octets)), n;
+	size_t octets = octets_length(t), pri = pri_length(text_from(t, octets)), n, end;
 	bool pid, iso = false;
 
 	t = text_from(t, octets + pri);
@@ -188,7 +189,11 @@ static enum bid read_line(struct text t, struct arena *a, struct wrapped *w)
 	if (n >= t.len || t.ptr[n] != ' ')
 		return BID_NO;
 	t = text_from(t, n + 1);
-	if (!word(&t, &w->host) || !read_tag(&t, &w->unit, &pid))
+	end = text_find_char(t, ' ', 0);
+	/* the host may be left out, as HAProxy, syslog(3) and the kernel's /dev/log write it */
+	if (!(end != SIZE_MAX && end > 2 && t.ptr[end - 1] == ':' && t.ptr[end - 2] == ']') && !word(&t, &w->host))
+		return BID_NO;
+	if (!read_tag(&t, &w->unit, &pid))
 		return BID_NO;
 	w->text = t;
 	return pri || pid || !iso ? BID_STRONG : BID_WEAK;

@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/buf.h"
+#include "pagetrail/digest.h"
 #include "pagetrail/macros.h"
 #include "pagetrail/parser.h"
+#include "pagetrail/secret.h"
 
 static enum column_type type_of(const struct event *e, unsigned column)
 {
@@ -116,6 +119,68 @@ static struct text shorten(struct parse *p, struct text t, bool message)
 	return (struct text){copy, keep + (size_t)n};
 }
 
+enum { SECRET_DIGITS = 12, SECRET_TEXT = sizeof("secret:") - 1 + SECRET_DIGITS };
+
+/* Keys in a text become "secret:" and 12 digits of their SHA-256: ids still join, nobody can use them. What may be a password
+ * becomes "secret", because a digest of one can be guessed.
+ */
+static int hide_keys(struct parse *p, struct text *t, struct secret s, bool prose)
+{
+	size_t from = 0;
+	struct buf b = BUF_INIT(t->len + (t->len / SECRET_MIN_BYTES + 1) * SECRET_TEXT + 1);
+	int r;
+
+	do {
+		unsigned char digest[SHA256_BYTES];
+		char hex[SHA256_HEX];
+		size_t at = (size_t)(s.whole.ptr - t->ptr);
+
+		r = buf_add_text(&b, text_sub(*t, from, at - from), p->err);
+		if (r == 0 && s.weak)
+			r = buf_add_text(&b, TEXT("secret"), p->err);
+		else if (r == 0 && (r = sha256_once(s.key.ptr, s.key.len, digest, p->err)) == 0) {
+			sha256_hex(digest, hex);
+			r = buf_printf(&b, p->err, "secret:%.*s", SECRET_DIGITS, hex);
+		}
+		from = at + s.whole.len;
+	} while (r == 0 && secret_find(*t, from, prose, &s));
+	if (r == 0)
+		r = buf_add_text(&b, text_from(*t, from), p->err);
+	if (r == 0) {
+		*t = arena_text(&p->scratch, buf_text(&b));
+		if (!t->ptr)
+			r = err_nomem(p->err);
+	}
+	buf_done(&b);
+	return r;
+}
+
+static int hide_row(struct parse *p)
+{
+	struct event *e = &p->row;
+	const struct event_column *columns = event_kinds[e->kind].columns;
+	struct secret s;
+	int r = 0;
+
+	for (uint32_t left = e->known & event_kinds[e->kind].texts; left && r == 0; left &= left - 1) {
+		unsigned c = (unsigned)__builtin_ctz(left);
+		bool prose;
+
+		if (e->kind == EVENT_GATEWAY && c == GATEWAY_TENANT && secret_like(e->t[c])) {
+			e->known &= ~(UINT32_C(1) << c); /* a key is no tenant, however short */
+			continue;
+		}
+		if (e->t[c].len < SECRET_MIN_BYTES || !secret_find(e->t[c], 0, false, &s))
+			continue;
+		prose = strcmp(columns[c].name, "message") == 0;
+		if (!prose || secret_find(e->t[c], 0, true, &s))
+			r = hide_keys(p, &e->t[c], s, prose);
+	}
+	if (r == 0 && e->worker.len >= SECRET_MIN_BYTES && secret_find(e->worker, 0, false, &s))
+		r = hide_keys(p, &e->worker, s, false);
+	return r;
+}
+
 static int shorten_row(struct parse *p)
 {
 	struct event *e = &p->row;
@@ -144,8 +209,10 @@ static int shorten_row(struct parse *p)
 
 int parse_emit(struct parse *p)
 {
-	int r = shorten_row(p);
+	int r = hide_row(p);
 
+	if (r == 0)
+		r = shorten_row(p);
 	if (r < 0 || !p->sink)
 		return r;
 	if (p->row.n_runs > PAGE_RUNS_MAX)

@@ -17,7 +17,7 @@ struct explain {
 	int (*write)(void *ctx, struct text line);
 	void *ctx;
 	struct err *err;
-	unsigned shown;
+	unsigned shown, bidders;
 	uint64_t events;
 };
 
@@ -44,6 +44,7 @@ static int count_bids(struct explain *x, struct text head, size_t i)
 		return rc;
 	if (x->f.list[i]->shape == SHAPE_DOCUMENT) {
 		enum bid b = formats_bid(&x->f, p, text_from(head, bom_length(head)), false);
+		x->bidders += b != BID_NO;
 		return b ? say(x, "  %s: the whole document: %s", x->f.list[i]->name, names[b]) : 0;
 	}
 	unsigned strong = 0, weak = 0, records = 0, first = 0;
@@ -69,6 +70,7 @@ static int count_bids(struct explain *x, struct text head, size_t i)
 	}
 	if (!strong && !weak)
 		return 0;
+	x->bidders++;
 	return say(x, "  %s: %u strong, %u weak of %u records; first in line %u: %.*s", x->f.list[i]->name, strong,
 		   weak, records, first, TEXT_ARG(sample));
 }
@@ -176,8 +178,11 @@ static int explain_member(struct explain *x, struct source *src, const struct me
 	rc = detect_with(&x->f, head, n < DETECT_BYTES, NULL, &d, &stack, x->err);
 	if (rc == 0)
 		rc = say(x, "bids in the first %zu bytes:", n);
+	x->bidders = 0;
 	for (size_t i = 0; i < x->f.n && rc == 0; i++)
 		rc = count_bids(x, head, i);
+	if (rc == 0 && !x->bidders) /* behind a wrapper it is the text that was wrapped that bids */
+		rc = say(x, stack.n ? "  none: formats bid for what stands in the wrapper" : "  none");
 	if (rc < 0)
 		return rc;
 	bool known = d.parser || (stack.n && !d.reason);

@@ -102,6 +102,7 @@ def asked(box, lines, times, want):
     expect("cri+sglang-engine" in out, f"formats test says the stack, got {out}")
     out = box.run("formats", "explain", "x/asked.log").stdout.decode()
     expect("wrapper: cri" in out and "format: cri+sglang-engine" in out, f"formats explain says the wrapper, got {out[:800]}")
+    expect("  none: formats bid for what stands in the wrapper" in out, f"nobody bids for the lines themselves, got {out[:800]}")
     out = box.run("formats", "list").stdout.decode()
     for name in wrap.WAYS:
         expect(name in out, f"formats list names {name}")

@@ -139,6 +139,36 @@ static void test_open_failures(void **state)
 	assert_null(parser_find(list, 0, TEXT("bad")));
 }
 
+/* No parser can forget it: keys go out of every text of every event, ids still join. */
+static void test_keys(void **state)
+{
+	struct buf out = BUF_INIT(10000);
+	struct parse p = {.sink = dump_sink, .sink_ctx = &out};
+	struct event *e;
+
+	(void)state;
+	assert_int_equal(parse_open(&p, &parser_test, NULL), 0);
+	e = parse_begin(&p, EVENT_GATEWAY, STAMP_INIT);
+	event_text(e, GATEWAY_ID, TEXT("Bearer sk-proj-none0none1none2"));
+	event_text(e, GATEWAY_TENANT, TEXT("sk-none"));
+	event_text(e, GATEWAY_MODEL, TEXT("sk-proj-none0none1none2"));
+	event_text(e, GATEWAY_MESSAGE,
+		   TEXT("Basic authentication failed, then sk-proj-none0none1none2, hf_none0none1none2none"));
+	event_text(e, GATEWAY_ROUTE, TEXT("/v1/users/sk-proj-none0none1none2/Basic bm9uZTpub25l,x"));
+	event_worker(e, TEXT("sk-proj-none0none1none2"));
+	assert_int_equal(parse_emit(&p), 0);
+	e = parse_begin(&p, EVENT_LEG, STAMP_INIT);
+	event_text(e, LEG_RID, TEXT("sk-proj-none0none1none2"));
+	assert_int_equal(parse_emit(&p), 0);
+	assert_string_equal(
+	    out.ptr, "gateway - none secret:151d45178935 0+0 gateway_id=secret:151d45178935 model=secret:151d45178935 "
+		     "message=\"Basic authentication failed, then secret:151d45178935, secret:c44e3594013f\" "
+		     "route=/v1/users/secret:151d45178935/secret,x\n"
+		     "leg - none - 0+0 rid=secret:151d45178935\n");
+	parse_close(&p);
+	buf_done(&out);
+}
+
 static void test_setters(void **state)
 {
 	struct buf out = BUF_INIT(10000);
@@ -357,10 +387,9 @@ static void test_batch_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_kinds),         cmocka_unit_test(test_patterns),
-	    cmocka_unit_test(test_open_failures), cmocka_unit_test(test_setters),
-	    cmocka_unit_test(test_long_names),    cmocka_unit_test(test_batch),
-	    cmocka_unit_test(test_batch_bytes),   cmocka_unit_test(test_batch_texts),
+	    cmocka_unit_test(test_kinds),   cmocka_unit_test(test_patterns),    cmocka_unit_test(test_open_failures),
+	    cmocka_unit_test(test_setters), cmocka_unit_test(test_keys),        cmocka_unit_test(test_long_names),
+	    cmocka_unit_test(test_batch),   cmocka_unit_test(test_batch_bytes), cmocka_unit_test(test_batch_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
