@@ -47,14 +47,19 @@ int reader_keys(struct reader *r, struct json_value v, const char *const *keys, 
 	struct json_iter it = json_iter(v);
 	struct json_value value;
 	struct text key;
+	uint64_t seen = 0;
 	while (json_next(&it, &key, &value)) {
 		size_t i = 0;
 		while (i < n && !text_is(key, keys[i]))
 			i++;
-		if (i < n || !r->warn)
+		bool twice = i < n && i < 64 && seen >> i & 1;
+		if (i < n && i < 64)
+			seen |= UINT64_C(1) << i;
+		if ((i < n && !twice) || !r->warn)
 			continue;
 		char what[400];
-		snprintf(what, sizeof(what), "the map has a key that is not known, at %s: '%.*s'", reader_place(r),
+		snprintf(what, sizeof(what), "the map has a key %s, at %s: '%.*s'",
+			 twice ? "twice, of which the first counts" : "that is not known", reader_place(r),
 			 (int)MIN(key.len, 80), key.ptr);
 		r->warn(r->ctx, text_of(what));
 	}

@@ -115,6 +115,8 @@ def wrong_maps(box):
     expect("line 3" in one_line_error(p), "where it is no JSON")
     p = test(box, changed(JSON, field + "model", {"from": "model", "colour": "red"}))
     expect("not known, at records[0].fields.model: 'colour'" in p.stderr.decode(), "an unknown key is a warning that names it")
+    p = test(box, json.dumps(JSON).replace('"pagetrail_map": 1', '"pagetrail_map": 1, "pagetrail_map": 1', 1))
+    expect("a key twice" in p.stderr.decode() and "'pagetrail_map'" in p.stderr.decode(), "a key that stands twice is a warning")
     p = box.run("formats", "test", "--map", "no.json", code=3)
     expect("no.json" in one_line_error(p), "a map that is not there")
 
