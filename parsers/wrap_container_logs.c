@@ -41,8 +41,7 @@ static size_t read_time(struct text t, struct stamp *ret)
 	size_t used;
 
 	if (t.len < 30 || t.ptr[0] < '0' || t.ptr[0] > '9' || t.ptr[10] != 'T' || t.ptr[19] != '.' ||
-	    digits_at(t, 20) != 9 || !stamp_parse_iso(t, ret, &used) || used < 30 ||
-	    ret->quality != STAMP_ZONED)
+	    digits_at(t, 20) != 9 || !stamp_parse_iso(t, ret, &used) || used < 30 || ret->quality != STAMP_ZONED)
 		return 0;
 	return used < t.len && t.ptr[used] == ' ' ? used + 1 : used == t.len ? used : 0;
 }
