@@ -43,9 +43,10 @@ struct rows {
 	size_t *cell_at;
 	size_t n_cells, cap_cells;
 	unsigned width[ROWS_COLUMNS_MAX];
-	bool below[ROWS_COLUMNS_MAX]; /* not beside the others, but in lines below each row */
-	unsigned line_max;            /* 0: no terminal */
-	struct buf prefix, cut;       /* what all paths begin with; a path without it */
+	bool narrow[ROWS_COLUMNS_MAX]; /* less than what was measured: cells are cut to it */
+	bool below[ROWS_COLUMNS_MAX];  /* not beside the others, but in lines below each row */
+	unsigned line_max;             /* 0: no terminal */
+	struct buf prefix, cut;        /* what all paths begin with; a path without it */
 	bool started;
 	int rc;                              /* of the parts that cannot report: said by rows_close() */
 	size_t cell_start[ROWS_COLUMNS_MAX]; /* of the row being built, in `row` */

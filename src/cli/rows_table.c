@@ -79,12 +79,13 @@ static void put_cut(struct rows *r, struct text t, unsigned width, enum cell_typ
 	rows_put(r, tail_of(t, tail));
 }
 
-static void put_padded(struct rows *r, struct text t, unsigned width, enum cell_type type, bool last)
+/* A cell that is wider than those measured at the beginning is whole all the same: an id that is cut is no id. */
+static void put_padded(struct rows *r, struct text t, unsigned width, bool narrow, enum cell_type type, bool last)
 {
 	size_t have = text_columns(t), pad = width > have ? width - have : 0;
 	if (is_number(type))
 		put_blanks(r, pad);
-	if (have > width)
+	if (narrow && have > width)
 		put_cut(r, t, width, type);
 	else
 		rows_put(r, t);
@@ -185,6 +186,7 @@ static void fit_columns(struct rows *r, unsigned limit)
 		if (widest == r->n_shown)
 			return;
 		r->width[widest]--;
+		r->narrow[widest] = true;
 	}
 }
 
@@ -234,7 +236,7 @@ static void put_line(struct rows *r, const struct text *cells, bool head)
 			    !buf_add_text(&r->cut, text_from(t, prefix.len), NULL))
 				t = buf_text(&r->cut);
 		}
-		put_padded(r, t, r->width[i], r->columns[r->shown[i]].type, i + 1 == last);
+		put_padded(r, t, r->width[i], r->narrow[i], r->columns[r->shown[i]].type, i + 1 == last);
 	}
 	if (!head)
 		put_below(r, cells);
