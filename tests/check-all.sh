@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-all.sh BUILD - what takes longer than `make check` may: the other compiler, the removal test over more fleets, more bit flips, fuzzing
+# check-all.sh BUILD - what takes longer than `make check` may: the other compiler, the removal test over more fleets, more bit flips, all of the command line tests
+# sanitized, fuzzing
 set -eu
 build=$1
 CC=clang CXX=clang++ sh src/setup.sh build-clang
@@ -11,4 +12,5 @@ for seed in 11 12 13; do
 done
 PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_FLIPS=1000 python3 tests/cli/bitflips.py
 PAGETRAIL="$PWD/$build/src/cli/pagetrail" python3 tests/cli/killed.py 200 20
+sh tests/sanitize.sh 'killed|full_disk'
 sh tests/fuzz/run.sh 120
