@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check-all.sh BUILD - what takes longer than `make check` may: the other compiler, the removal test over more fleets, more bit flips, all of the command line tests
-# sanitized, fuzzing
+# check-all.sh BUILD - what takes longer than `make check` may
+#
+# The other compiler, the removal test over more fleets, more bit flips, all command line tests sanitized, fuzzing.
 set -eu
 build=$1
 CC=clang CXX=clang++ sh src/setup.sh build-clang
