@@ -45,6 +45,8 @@ int64_t sql_get_int(struct sql *s, int col);  /* 0 for NULL */
 int64_t sql_get_time(struct sql *s, int col); /* TIME_UNKNOWN for NULL */
 double sql_get_real(struct sql *s, int col);
 struct text sql_get_text(struct sql *s, int col); /* {NULL,0} for NULL; blobs too */
+/* Are the cells of both rows of one type and value? */
+bool sql_cell_eq(struct sql *a, struct sql *b, int col);
 bool sql_readonly(struct sql *s);
 
 int sql_exec(struct case_file *c, const char *text, struct err *err) MUST_CHECK; /* constants only */

@@ -27,15 +27,6 @@ static int fault(struct compare *v, const char *where, const char *what)
 	return v->report(v->ctx, text_of(where), text_of(what));
 }
 
-static bool cell_eq(struct sql *a, struct sql *b, int col)
-{
-	if (sql_type(a, col) != sql_type(b, col))
-		return false;
-	if (sql_type(a, col) == SQL_INT)
-		return sql_get_int(a, col) == sql_get_int(b, col);
-	return text_eq(sql_get_text(a, col), sql_get_text(b, col));
-}
-
 static void cell_show(struct sql *s, int col, char *out, size_t size)
 {
 	struct text t = sql_get_text(s, col);
@@ -60,7 +51,7 @@ static int compare_row(struct compare *v, const char *table, struct sql *a, stru
 		return r ? r : 1;
 	}
 	for (int i = 0; i < sql_columns(b); i++) {
-		if (cell_eq(a, b, i))
+		if (sql_cell_eq(a, b, i))
 			continue;
 		cell_show(a, i, is, sizeof(is));
 		cell_show(b, i, was, sizeof(was));

@@ -360,6 +360,15 @@ struct text sql_get_text(struct sql *s, int col)
 	return p ? (struct text){p, n} : (struct text){"", 0};
 }
 
+bool sql_cell_eq(struct sql *a, struct sql *b, int col)
+{
+	if (sql_type(a, col) != sql_type(b, col))
+		return false;
+	if (sql_type(a, col) == SQL_INT)
+		return sql_get_int(a, col) == sql_get_int(b, col);
+	return text_eq(sql_get_text(a, col), sql_get_text(b, col));
+}
+
 bool sql_readonly(struct sql *s)
 {
 	return sqlite3_stmt_readonly(s->st);

@@ -18,10 +18,6 @@
 
 enum { PLAN_ALL, PLAN_ROW, PLAN_REQUEST, PLAN_TEXT, PLAN_EQUAL };
 enum { CHUNKS_KEPT = 4 };
-/* Sixteen bits for each of some thirty million names: beyond that filters are read from the file each time. */
-#define FILTERS_MAX_BYTES (64 * MIB)
-/* Twelve bytes each, for every column that is asked for: 48 MiB. A larger table is read through each time. */
-enum { INDEX_ROWS_MAX = 4 << 20 };
 
 struct entry {
 	int64_t first, request_min, request_max;
@@ -150,7 +146,7 @@ static int load_directory(struct cursor *cur, struct err *err)
 			return err_nomem(err);
 		d->refs = 1;
 		d->version = version;
-		d->filters = BUF_INIT(FILTERS_MAX_BYTES + 1);
+		d->filters = BUF_INIT(ROW_FILTERS_MAX_BYTES + 1);
 		int r = read_directory(m, d, err);
 		if (r) {
 			directory_unref(d);
@@ -178,7 +174,7 @@ static int load_filters(struct cursor *cur, struct err *err)
 	for (; !r && i < d->n && (r = sql_step(s, err)) == 1; i++) {
 		struct text t = sql_get_text(s, 0);
 		d->entries[i].filter.len = t.len;
-		if (t.len > FILTERS_MAX_BYTES - d->filters.len)
+		if (t.len > ROW_FILTERS_MAX_BYTES - d->filters.len)
 			break;
 		r = buf_add_text(&d->filters, t, err);
 	}
@@ -346,7 +342,7 @@ static int find_equal(struct cursor *cur, struct err *err)
 {
 	struct directory *d = cur->dir;
 	int64_t rows = d->n ? d->entries[d->n - 1].first - 1 + d->entries[d->n - 1].n : 0;
-	if (!d->index[cur->column] && (rows > INDEX_ROWS_MAX || !d->asked[cur->column]++)) {
+	if (!d->index[cur->column] && (rows > ROW_INDEX_MAX_ROWS || !d->asked[cur->column]++)) {
 		cur->plan = PLAN_ALL;
 		return 0;
 	}
@@ -618,8 +614,6 @@ static int rows_cell(sqlite3_vtab_cursor *base, sqlite3_context *out, int column
 	const struct row_cells *c;
 	struct err err = {0};
 	int r = row_chunk_column(cur->chunk, (unsigned)column, &c, &err);
-	if (!r && c->refs)
-		buf_clear(&cur->cell);
 	if (r || !c->has[cur->row])
 		return r ? fail(cur, &err) : SQLITE_OK;
 	if (c->ints) {
