@@ -296,7 +296,7 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 	if (format.len && !stack_find(format, a->list, a->n_list, o->wrappers, o->n_wrappers, &asked))
 		return err_set(err, ERR_INPUT, "source %lld has the unknown format '%.*s'", (long long)a->source,
 			       TEXT_ARG(format));
-	a->named = text_is(sql_get_text(s, 5), "option") || text_is(sql_get_text(s, 5), "sources");
+	a->named = naming_said(sql_get_text(s, 5));
 	a->stack = asked;
 	if (asked.n && format.len) {
 		/* which origin is what was seen at its beginning */

@@ -12,8 +12,7 @@
 
 static bool is_explicit(const struct source_result *r)
 {
-	return text_is(r->worker_basis, "option") || text_is(r->worker_basis, "sources") ||
-	       text_is(r->worker_basis, "wrapper");
+	return naming_said(r->worker_basis) || text_is(r->worker_basis, "wrapper");
 }
 
 /* How the file at `path` would name the source of this row. now: it was read; NULL: it has the same stored bytes. */
@@ -172,10 +171,9 @@ static int wants_again(struct session *s, const struct known *k, const char *pat
 		rc = naming_begin(&n, s, own, &asked, &a, err);
 	bool again = false;
 	if (rc == 0) {
-		bool worker = text_is(asked.worker_basis, "option") || text_is(asked.worker_basis, "sources");
 		again =
 		    (n.format.len && !text_is(row.format_basis, BASIS_AS_IT_IS) && !stack_fits(row.format, n.format)) ||
-		    (worker && !text_eq(asked.worker, row.worker)) ||
+		    (n.said && !text_eq(asked.worker, row.worker)) ||
 		    (!text_is(asked.tz_basis, "assumed") && !text_eq(asked.tz, row.tz)) ||
 		    (n.line && asked.role.len && !text_eq(asked.role, row.role));
 		again = again && same_path;

@@ -61,11 +61,6 @@ int naming_begin(struct naming *n, struct session *s, const char *path, struct s
 	return naming_zone(n, s, r, err);
 }
 
-static bool said(struct text basis)
-{
-	return text_is(basis, "option") || text_is(basis, "sources");
-}
-
 /* Does a map of this run have the name of the one that the source was read with? */
 static bool has_map(const struct session *s, struct text format)
 {
@@ -79,8 +74,7 @@ static bool has_map(const struct session *s, struct text format)
 int naming_inherit(struct naming *n, struct session *s, const struct source_result *was, struct source_result *r,
 		   struct err *err)
 {
-	bool worker = s->o->worker || (n->line && n->line->worker.len);
-	if (!worker && said(was->worker_basis)) {
+	if (!n->said && naming_said(was->worker_basis)) {
 		r->worker = was->worker;
 		r->worker_basis = was->worker_basis;
 		n->explicit_worker = n->said = true;
@@ -91,7 +85,7 @@ int naming_inherit(struct naming *n, struct session *s, const struct source_resu
 	bool mapped = text_find_char(was->format, '@', 0) != SIZE_MAX && !has_map(s, was->format);
 	if (!n->format.len && was->format.len && (asked || mapped))
 		n->format = was->format;
-	if (!text_is(r->tz_basis, "assumed") || !said(was->tz_basis))
+	if (!text_is(r->tz_basis, "assumed") || !naming_said(was->tz_basis))
 		return 0;
 	r->tz = was->tz;
 	r->tz_basis = was->tz_basis;

@@ -94,6 +94,11 @@ struct naming {
 };
 int naming_begin(struct naming *n, struct session *s, const char *path, struct source_result *r, struct arena *a,
 		 struct err *err) MUST_CHECK;
+/* A person said so, by an option or the sources file. */
+static inline bool naming_said(struct text basis)
+{
+	return text_is(basis, "option") || text_is(basis, "sources");
+}
 /* What was said of the file when it was read before (was: its row) still holds, where nobody says otherwise now. */
 int naming_inherit(struct naming *n, struct session *s, const struct source_result *was, struct source_result *r,
 		   struct err *err) MUST_CHECK;
