@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "pagetrail/ingest.h"
+#include "real_log.h"
 
 struct seen {
 	unsigned failed, pools, drafts, loads, access, silent;
@@ -54,35 +54,12 @@ static int on_record(void *ctx, uint64_t off, struct text record, enum verdict v
 	return 0;
 }
 
-/* false: the log is not there. (cmocka's TAP prints a skipped test as "not ok": so a test just ends.) */
 static bool read_log(const char *name, struct seen *ret)
 {
-	const char *shared = getenv("PAGETRAIL_SHARED");
-	const struct parser *p = parser_find(parsers, n_parsers, text_of("sglang-engine"));
-	char path[512];
-	struct account account = {0};
-	struct detection found;
-	struct err err = {0};
-	assert_non_null(p);
-	snprintf(path, sizeof(path), "%s/engine-logs/%s", shared ? shared : "../shared/data", name);
-	FILE *f = fopen(path, "rb");
-	if (!f) {
-		print_message("# skipped: no %s\n", path);
-		return false;
-	}
-	char *bytes = calloc(1, (1 << 20) + BUF_PADDING);
-	assert_non_null(bytes);
-	struct text t = {bytes, fread(bytes, 1, 1 << 20, f)};
-	fclose(f);
 	memset(ret, 0, sizeof(*ret));
-	assert_int_equal(detect(parsers, n_parsers, t, true, &found, &err), 0);
-	assert_ptr_equal(found.parser, p);
-	assert_int_equal(ingest_text(p, parsers, n_parsers, t, on_event, on_record, ret, &account, &err), 0);
-	assert_int_equal(account.bytes, t.len);
-	assert_int_equal(account.records, account.parsed + account.context + account.unparsed);
+	bool there = read_real_log(name, "sglang-engine", on_event, on_record, ret);
 	assert_int_equal(ret->silent, 0);
-	free(bytes);
-	return true;
+	return there;
 }
 
 static void test_disaggregated(void **state)
