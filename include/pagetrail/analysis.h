@@ -8,6 +8,7 @@
  *   findings()             one row per response (the population), with predicates and class: cli.md's scope columns
  *   exposed()              one row per request on the exposed side
  *   lineage(request)       legs, pages, writers before, readers after of one request
+ *   explain(request)       for each response of it: class, predicates, reasons, facts, and what would change the answer
  */
 #pragma once
 
@@ -57,6 +58,9 @@ struct class_result {
 };
 /* trigger_stands, build_stands: false once a C1 with T=no (A=no) disproved that part of the hypothesis. */
 struct class_result classify(struct predicates p, bool trigger_stands, bool build_stands);
+
+/* What a reason code of a finding says, as a sentence; NULL: no such code. */
+const char *reason_says(struct text code);
 
 /* --- queries: embedded SQL with a header that is parsed, checked and printed --- */
 struct query_text {

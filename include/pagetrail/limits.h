@@ -80,5 +80,10 @@
 #define PATTERN_DEPTH_LIMIT     1000
 /* Default ceiling of one arena. */
 #define ARENA_MAX_BYTES         (256 * MIB)
+/* References behind one predicate of an explanation: what it rests on, not everything that was said. */
+#define EXPLAIN_REFS_BYTES      (8 * KIB)
+/* Original lines that an explanation on paper or a terminal quotes for one predicate, and bytes of each; the rest is counted. */
+#define EXPLAIN_LINES_MAX       8
+#define EXPLAIN_LINE_MAX_BYTES  240
 /* A command line table cell. */
 #define CELL_MAX_BYTES          4096

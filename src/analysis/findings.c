@@ -10,9 +10,17 @@
 
 #include "findings.h"
 
-#define REASON_CODE(id, code) [REASON_##id] = code,
-const char *const reason_codes[N_REASONS] = {REASONS(REASON_CODE)};
-#undef REASON_CODE
+#define REASON_TEXT(id, code, about, says) [REASON_##id] = {code, about, says},
+const struct reason_text reason_texts[N_REASONS] = {REASONS(REASON_TEXT)};
+#undef REASON_TEXT
+
+const char *reason_says(struct text code)
+{
+	for (unsigned i = 0; i < N_REASONS; i++)
+		if (text_is(code, reason_texts[i].code))
+			return reason_texts[i].says;
+	return NULL;
+}
 
 struct loader {
 	struct case_file *c;

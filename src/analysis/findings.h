@@ -6,61 +6,7 @@
 #pragma once
 
 #include "lineage.h"
-
-/* X(ENUM, "code"): stable short codes; docs/method.md says what each means. Order here is order in a row. */
-#define REASONS(X)                                               \
-	X(PROMPT_OVER_LIMIT, "prompt_at_or_over_limit")          \
-	X(ENGINE_REJECTED, "engine_rejected")                    \
-	X(HANDOFF_MISMATCH, "handoff_mismatch")                  \
-	X(PROMPT_BELOW_LIMIT, "prompt_below_limit")              \
-	X(TRUNCATED, "truncated_and_served")                     \
-	X(LENGTH_UNKNOWN, "length_unknown")                      \
-	X(LENGTH_NOT_EXACT, "length_not_exact")                  \
-	X(LIMIT_UNKNOWN, "limit_unknown")                        \
-	X(PREFILL_MISSING, "prefill_leg_missing")                \
-	X(HANDOFF_OPEN, "handoff_not_seen_whole")                \
-	X(LATE_READ, "late_read_reported")                       \
-	X(ENTERED, "entered_by_person")                          \
-	X(VERSION_AFFECTED, "version_affected")                  \
-	X(HANDOFF_OBSERVED, "handoff_observed")                  \
-	X(VERSION_FIXED, "version_fixed")                        \
-	X(MODE_UNIFIED, "mode_unified")                          \
-	X(ENGINE_OTHER, "engine_other")                          \
-	X(VERSION_UNDECIDED, "version_undecided")                \
-	X(VERSION_UNKNOWN, "version_unknown")                    \
-	X(MODE_UNKNOWN, "mode_unknown")                          \
-	X(FOREIGN_READ, "foreign_read")                          \
-	X(SAME_TENANT, "foreign_read_same_tenant_only")          \
-	X(OWNERS_OPEN, "owners_not_all_known")                   \
-	X(NO_FOREIGN_READ, "no_foreign_read")                    \
-	X(ACROSS_GAP, "foreign_read_across_gap")                 \
-	X(OTHER_ATTEMPT, "foreign_read_in_other_attempt")        \
-	X(UNUSED_PREFILL, "foreign_read_in_unused_prefill")      \
-	X(PAGE_LOG_INCOMPLETE, "page_log_incomplete")            \
-	X(NO_PAGE_LOG, "no_page_log")                            \
-	X(NO_READ_LOGGED, "no_read_logged")                      \
-	X(READ_IN_PART, "pages_read_in_part")                    \
-	X(READ_UNTOLD, "write_may_be_read")                      \
-	X(PREFILL_LOG_INCOMPLETE, "prefill_page_log_incomplete") \
-	X(NO_PREFILL_PAGE_LOG, "no_prefill_page_log")            \
-	X(ATTEMPT_NOT_SEEN, "attempt_not_seen")                  \
-	X(NOT_DELIVERED, "not_delivered")                        \
-	X(STALE_NOT_DELIVERED, "stale_read_not_delivered")       \
-	X(DELIVERY_UNKNOWN, "delivery_unknown")                  \
-	X(EXCLUDED_D, "excluded_by:D")                           \
-	X(EXCLUDED_L, "excluded_by:L")                           \
-	X(EXCLUDED_T, "excluded_by:T")                           \
-	X(EXCLUDED_A, "excluded_by:A")                           \
-	X(CONFLICT_LT, "conflict:L,T")                           \
-	X(CONFLICT_LA, "conflict:L,A")                           \
-	X(CONFLICT_X, "conflict:X")                              \
-	X(IDS_CONTRADICT, "ids_contradict")                      \
-	X(JOINED_LOOSELY, "joined_by_time_and_length")
-
-#define REASON_ENUM(id, code) REASON_##id,
-enum reason { REASONS(REASON_ENUM) N_REASONS };
-#undef REASON_ENUM
-extern const char *const reason_codes[N_REASONS];
+#include "reasons.h"
 
 enum band { BAND_UNKNOWN, BAND_OVER_POOL, BAND_BOUNDARY, BAND_UNDER };
 enum served_as { AS_UNKNOWN, AS_PREFILL, AS_DECODE, AS_UNIFIED };

@@ -267,7 +267,7 @@ static int put_lists(struct rows_state *x, struct rowset *row, const struct find
 	buf_clear(b);
 	for (unsigned i = 0; rc == 0 && i < N_REASONS; i++)
 		if (f->reasons >> i & 1)
-			rc = buf_printf(b, err, "%s\"%s\"", b->len ? "," : "[", reason_codes[i]);
+			rc = buf_printf(b, err, "%s\"%s\"", b->len ? "," : "[", reason_texts[i].code);
 	if (rc == 0)
 		rc = buf_printf(b, err, "%s", b->len ? "]" : "[]");
 	if (rc < 0)

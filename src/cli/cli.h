@@ -69,6 +69,8 @@ enum { ROWS_COLUMNS_MAX = 128 };
 
 /* Prints lines that wrap at words, as wide as the terminal is. */
 void rows_sentences(struct text notes);
+/* One line of text that wraps likewise; first, rest: columns that its first line, and the others, stand in. */
+void rows_paragraph(struct text line, unsigned first, unsigned rest);
 struct rows_column {
 	struct text name;
 	enum cell_type type;
@@ -130,6 +132,9 @@ void ask_param(struct ask *a, const char *name, const char *value);
 int ask_known(struct case_file *c, const char *sql, const char *what, const char *value, struct err *err) MUST_CHECK;
 /* One integer out of a constant statement (0 when no row). */
 int ask_int(struct case_file *c, const char *sql, int64_t *ret, struct err *err) MUST_CHECK;
+
+/* --- explain.c: the reasoning behind one request's responses, as text, with the original lines --- */
+int explain_print(struct case_file *c, int64_t request, struct err *err) MUST_CHECK;
 
 /* --- system.c: the only clock; signals; exit codes --- */
 int64_t system_now_ns(void);

@@ -73,13 +73,40 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	return 0;
 }
 
+/* One request's reasoning: rows for machines, prose with the original lines for people. */
+static int explain(struct case_file *c, struct ask *ask, const char *name, struct err *err)
+{
+	int64_t request;
+	char id[32];
+	int rc = request_find(c, text_of(name), &request, err);
+	if (rc)
+		return rc;
+	if (!ask->rows.json && !ask->rows.jsonl && !ask->rows.csv)
+		return explain_print(c, request, err);
+	snprintf(id, sizeof(id), "%lld", (long long)request);
+	ask_param(ask, "request", id);
+	return ask_query(c, "explain", ask, NULL, NULL, NULL, err);
+}
+
+/* Whatever was asked for, the exit code speaks of the whole case. */
+static int ask_found(struct case_file *c, struct err *err)
+{
+	int64_t found;
+	int rc =
+	    ask_int(c, "SELECT EXISTS(SELECT 1 FROM findings(NULL, 1) WHERE class<>'C4' OR conflict)", &found, err);
+	something_found = found;
+	return rc;
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
-	const char *side = "recipient", *classes = NULL, *since = NULL, *until = NULL, *tenant = NULL;
+	const char *side = "recipient", *classes = NULL, *since = NULL, *until = NULL, *tenant = NULL,
+		   *explained = NULL;
 	const struct option_spec options[] = {
-	    {"--side", OPTION_TEXT, &side},   {"--class", OPTION_TEXT, &classes}, {"--since", OPTION_TEXT, &since},
-	    {"--until", OPTION_TEXT, &until}, {"--tenant", OPTION_TEXT, &tenant},
+	    {"--side", OPTION_TEXT, &side},     {"--class", OPTION_TEXT, &classes},
+	    {"--since", OPTION_TEXT, &since},   {"--until", OPTION_TEXT, &until},
+	    {"--tenant", OPTION_TEXT, &tenant}, {"--explain", OPTION_TEXT, &explained},
 	};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	struct args args;
@@ -87,6 +114,9 @@ static int run(int argc, char **argv, struct err *err)
 	if (rc)
 		return rc;
 	bool exposed = !strcmp(side, "exposed");
+	if (explained && (exposed || classes || since || until || tenant))
+		return err_set(err, ERR_USAGE,
+			       "--explain speaks of one request: no --side, --class, --since, --until or --tenant");
 	if (!exposed && strcmp(side, "recipient") != 0)
 		return err_set(err, ERR_USAGE, "--side is recipient or exposed, not '%s'", side);
 	struct text rest = text_of(classes), part;
@@ -104,7 +134,9 @@ static int run(int argc, char **argv, struct err *err)
 		rc = ask_known(c, "SELECT 1 FROM tenant WHERE name = ?1", "tenant", tenant, err);
 	if (rc)
 		return rc;
-	if (exposed)
+	if (explained)
+		rc = explain(c, &ask, explained, err);
+	else if (exposed)
 		rc =
 		    ask_query(c, "exposed", &ask,
 			      "request,tenant,class,readers,reader_tenants,pages,first_read_at,grade", NULL, NULL, err);
@@ -114,20 +146,20 @@ static int run(int argc, char **argv, struct err *err)
 			       add_totals, NULL, err);
 	if (rc)
 		return rc;
-	if (exposed) { /* the exit code speaks of the case, not of the side that was asked for */
-		int64_t found;
-		rc = ask_int(c, "SELECT EXISTS(SELECT 1 FROM findings(NULL, 1) WHERE class<>'C4' OR conflict)", &found,
-			     err);
-		something_found = found;
-	}
+	if (exposed || explained)
+		rc = ask_found(c, err);
 	return rc ? rc : something_found ? EXIT_FOUND : EXIT_DONE;
 }
 
 const struct command command_scope = {
     .name = "scope",
-    .synopsis = "CASE [--side recipient|exposed] [--class C1,C2] [--since T] [--until T] [--tenant NAME]",
+    .synopsis =
+	"CASE [--explain REQUEST] [--side recipient|exposed] [--class C1,C2] [--since T] [--until T] [--tenant NAME]",
     .summary = "Lists the responses affected, with class, predicates and evidence",
     .help = "Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). Totals count every response.\n\n"
+	    "  --explain REQUEST the reasoning for one request: rule, predicates, reasons, the original lines (which "
+	    "may hold\n"
+	    "                    text of prompts), and what would change the answer\n"
 	    "  --side exposed    the other side: whose content was read\n"
 	    "  --class C1,C4     only these classes\n"
 	    "  --since, --until  window of the response's start, half open\n"

@@ -321,25 +321,33 @@ void rows_table_end(struct rows *r)
 }
 
 /* Notes are sentences: they wrap at words, a table does not. */
-void rows_sentences(struct text notes)
+void rows_paragraph(struct text line, unsigned first, unsigned rest)
 {
 	unsigned width = terminal_width();
-	struct text line, word;
-	notes = text_chomp(notes);
-	while (notes.len && text_split(&notes, '\n', &line)) {
-		size_t at = 0;
-		while (text_split(&line, ' ', &word)) {
-			size_t w = text_columns(word);
-			if (at && width && at + 1 + w > width) {
-				fputs("\n  ", stdout);
-				at = 2;
-			} else if (at) {
-				fputc(' ', stdout);
-				at++;
-			}
-			fwrite(word.ptr, 1, word.len, stdout);
-			at += w;
+	struct text word;
+	size_t at = first;
+	bool begun = false;
+	printf("%*s", (int)first, "");
+	while (text_split(&line, ' ', &word)) {
+		size_t w = text_columns(word);
+		if (begun && width && at + 1 + w > width) {
+			printf("\n%*s", (int)rest, "");
+			at = rest;
+		} else if (begun) {
+			fputc(' ', stdout);
+			at++;
 		}
-		fputc('\n', stdout);
+		fwrite(word.ptr, 1, word.len, stdout);
+		at += w;
+		begun = true;
 	}
+	fputc('\n', stdout);
+}
+
+void rows_sentences(struct text notes)
+{
+	struct text line;
+	notes = text_chomp(notes);
+	while (notes.len && text_split(&notes, '\n', &line))
+		rows_paragraph(line, 0, 2);
 }

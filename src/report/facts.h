@@ -47,8 +47,6 @@ struct section {
 };
 extern const struct section scope_sections[];
 extern const size_t n_scope_sections;
-/* A stable reason code in words; NULL for a code that has none. */
-const char *reason_words(struct text code);
 
 /* --- xml.c: building blocks. All return 0 or ERR_*; a NULL node is out of memory --- */
 xmlNodePtr put_node(struct facts *f, xmlNodePtr parent, const char *name);

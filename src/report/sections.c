@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sections.c - what the scope report asks, in its order, and the words for reason codes
+/* sections.c - what the scope report asks, in its order
  *
  * What a responder reads first stands first. Wording: no sentence says that something did not happen; what was not seen
  * is said with the population it was not seen in.
@@ -101,8 +101,9 @@ const struct section scope_sections[] = {
      .text = "Limits belong to one start of one worker, never to the fleet."},
     {.id = "signals",
      .title = "Signs of deliberate use that were searched for",
-     .query = "report_signals",
-     .shown = "signal=Signal,searched_for=Searched for,searched=Responses searched,matches=Matches,tenants=Tenants",
+     .query = "signals",
+     .shown = "signal=Signal,searched_for=Searched for,population=Responses,searched=Of these searched,matches=Matches,"
+	      "tenants=Tenants,cannot_show=Records cannot show",
      .text =
 	 "A match is a reason to look, not a finding of intent: an ordinary client that retries a long prompt matches "
 	 "too. Not searched, because no record here holds it: content of prompts, client addresses, what recipients "
@@ -140,54 +141,3 @@ const struct section scope_sections[] = {
      .text = "Offset subtracted from each source's times to reach UTC, and what it rests on."},
 };
 const size_t n_scope_sections = ARRAY_SIZE(scope_sections);
-
-static const struct {
-	const char *code, *words;
-} reasons[] = {
-    {"prompt_at_or_over_limit", "prompt at or over the input limit"},
-    {"engine_rejected", "the engine rejected the prompt"},
-    {"handoff_mismatch", "prefill and decode disagree on the hand-off"},
-    {"prompt_below_limit", "prompt below the input limit"},
-    {"truncated_and_served", "prompt shortened, then served"},
-    {"length_unknown", "prompt length unknown"},
-    {"length_not_exact", "prompt length not exact"},
-    {"limit_unknown", "input limit unknown"},
-    {"prefill_leg_missing", "prefill leg not in the logs"},
-    {"handoff_not_seen_whole", "hand-off not seen whole"},
-    {"late_read_reported", "the engine reports a read of pages that it had given up"},
-    {"entered_by_person", "rests on a value entered by a person"},
-    {"version_affected", "affected version"},
-    {"handoff_observed", "hand-off observed"},
-    {"version_fixed", "fixed version"},
-    {"mode_unified", "single-node mode"},
-    {"engine_other", "another engine"},
-    {"version_undecided", "version decides nothing"},
-    {"version_unknown", "version unknown"},
-    {"mode_unknown", "mode unknown"},
-    {"foreign_read", "page log shows a foreign read"},
-    {"foreign_read_same_tenant_only", "foreign reads within one tenant"},
-    {"no_foreign_read", "complete page log without a foreign read"},
-    {"foreign_read_across_gap", "foreign read across a gap of the page log"},
-    {"foreign_read_in_other_attempt", "foreign read in another attempt"},
-    {"page_log_incomplete", "page log incomplete"},
-    {"no_page_log", "no page log of this worker"},
-    {"not_delivered", "nothing was delivered"},
-    {"stale_read_not_delivered", "a stale read that was not delivered"},
-    {"delivery_unknown", "delivery unknown"},
-    {"excluded_by:D", "excluded by D"},
-    {"excluded_by:L", "excluded by L"},
-    {"excluded_by:T", "excluded by T"},
-    {"excluded_by:A", "excluded by A"},
-    {"conflict:L,T", "conflict between L and T"},
-    {"conflict:L,A", "conflict between L and A"},
-    {"conflict:X", "content evidence against another predicate"},
-    {"ids_contradict", "identifiers contradict each other"},
-};
-
-const char *reason_words(struct text code)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-		if (text_is(code, reasons[i].code))
-			return reasons[i].words;
-	return NULL;
-}

@@ -139,7 +139,7 @@ static int put_item(struct facts *f, xmlNodePtr cell, struct text key, struct js
 	}
 	if (rc)
 		return rc;
-	const char *words = reason ? reason_words(t) : NULL;
+	const char *words = reason ? reason_says(t) : NULL;
 	if (words)
 		rc = put_attr(f, node, "code", t);
 	return rc ? rc : put_text(f, node, words ? text_of(words) : t);

@@ -90,6 +90,21 @@ with Box() as box:
     one_line_error(box.run("grep", "case.ptc", "x", "--source", "999", code=3))
 
     # any alias finds the request; a prefix of six too; less does not
+    # the reasoning: the same class, predicates and records as the row, and no words that could not be wrapped
+    for row in scope["rows"][:: max(1, len(scope["rows"]) // 5)]:
+        steps = rows_of(("scope", "case.ptc", "--explain", row["request"]), ("step", "about", "value", "code", "says", "refs"))["rows"]
+        expect(any(s["step"] == "class" and (s["value"] or "").startswith(row["class"]) for s in steps), f"{row['request']}: its class")
+        told = {s["about"]: s["value"] for s in steps if s["step"] == "predicate"}
+        expect(told == row["predicates"], f"{row['request']}: its predicates, not {told}")
+        expect(set(row["reasons"]) == {s["code"] for s in steps if s["code"]}, f"{row['request']}: its reasons")
+        text = box.run("scope", "case.ptc", "--explain", row["request"], code=(0, 1)).stdout.decode()
+        expect(text.startswith(row["request"]) and "What would change the answer" in text, "prose for people")
+        for ref in [r for s in steps if s["about"] == "A" for r in s["refs"] or []][:1]:
+            original = box.run("show", "case.ptc", ref).stdout.decode().split(" ")[0]
+            expect(ref in text and original[:60] in text, f"{ref} to be quoted")
+    one_line_error(box.run("scope", "case.ptc", "--explain", "nobody-at-all", code=3))
+    one_line_error(box.run("scope", "case.ptc", "--explain", row["request"], "--class", "C1", code=2))
+
     row = next(r for r in scope["rows"] if r["aliases"])
     for alias in row["aliases"]:
         box.run("lineage", "case.ptc", alias, code=(0, 3))
@@ -173,7 +188,7 @@ with Box() as box:
     one_line_error(box.run("query", "case.ptc", "lineage", code=2))  # needs a request
     expect(box.json("sql", "case.ptc", "SELECT count(*) AS n FROM page_events")["rows"][0]["n"] > 0, "events through SQL")
     for name in re.findall(r'"name":"([a-z_]+)"', box.run("query", "--list", "--json").stdout.decode()):
-        box.run("query", "case.ptc", name, "--json", code=2 if name == "lineage" else 0)
+        box.run("query", "case.ptc", name, "--json", code=2 if name in ("lineage", "explain") else 0)  # those need a request
 
     # Ctrl-C ends a question that never ends
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c"

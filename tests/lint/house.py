@@ -38,6 +38,11 @@ for f in files:
     if m and not re.search(rf"^\.B pagetrail {m.group(1)} ", man, re.M):
         bad.append(f"docs/pagetrail.1: no verb {m.group(1)}")
 
+method = open("docs/method.md", encoding="utf-8").read()
+for code in re.findall(r'"([a-z_]+(?::[A-Z,]+)?)",\s*\'[TALDCJX]\'', open("src/analysis/reasons.h", encoding="utf-8").read()):
+    if f"`{code}`" not in method:
+        bad.append(f"docs/method.md: says nothing of the reason {code}")
+
 for f in files:
     if f.startswith("include/pagetrail/") and f.endswith(".h"):
         p = subprocess.run(["gcc", "-std=c17", "-D_GNU_SOURCE", "-Iinclude", "-fsyntax-only", "-x", "c", "-"], input=f'#include "{f[8:]}"\n',

@@ -48,6 +48,7 @@ static int bad_case(void **state)
 	page(44.2, "read", "d5", "20+1,60+8");
 	page(47, "free", "d5", "60+8");
 	page(48, "free", "d4", "20+5,40+1");
+	put(pre, EVENT_LEG, 50, "what=late_read rid=p1 role=prefill message=late");
 	seq += 3; /* lost */
 	page(60, "alloc", "d6", "0+1");
 	put(pre, EVENT_CACHE, 61, "what=stored seq=7 at=0 block=a0 rank=0");
@@ -189,6 +190,7 @@ static const struct {
     {"handoff_mismatch", "request, prefill_tokens, prefill_outcome, decode_tokens, class",
      "gw-2|1|rejected|1200|C1;gw-3|90|aborted|90|C2;"},
     {"abort_served_as_success", "request, status, worker, role, class", "gw-3|200|p|prefill|C2;"},
+    {"released_then_fetched", "request, prefill_worker, decode_worker, class", "gw-1|p|d|C3;"},
     {"stale_read", "reader_request, owner_request, pages, cross_tenant", "gw-2|gw-1|9|yes;"},
     {"late_write", "reader_request, owner_request, pages", "gw-4|gw-3|2;"},
     {"read_before_ready", "reader_request, owner_request, pages", "gw-4|-|1;"},

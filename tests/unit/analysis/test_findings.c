@@ -130,6 +130,48 @@ static void test_late_read(void **state)
 	assert_true(has_reason("gw-1", "engine_other"));
 }
 
+/* The reasoning says what the finding says, and its counterfactuals are those of the rules. */
+static void test_explain(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	request(1, 10, 20, "a", 100, 200, "finished", 100); /* below the limit */
+	request(2, 30, 40, "b", 1200, 200, "rejected", 1);  /* the incident, without page log */
+	analyse(0, 0);
+	same("SELECT value, says FROM explain((SELECT request_id FROM findings() WHERE request='gw-2')) WHERE "
+	     "step='class'",
+	     "C2 probable|C2 probable, by rule 6: T, A and D are yes, and L is unknown.;");
+	same("SELECT about, value FROM explain((SELECT request_id FROM findings() WHERE request='gw-2')) WHERE "
+	     "step='predicate'",
+	     "T|yes;A|yes;L|unknown;D|yes;X|unknown;");
+	same("SELECT about, says FROM explain((SELECT request_id FROM findings() WHERE request='gw-2')) WHERE "
+	     "step='change' "
+	     "AND about IN ('T', 'D')",
+	     "T|Were it no: C4 not affected.;D|Were it no: C4 not affected.;");
+	same("SELECT says LIKE 'Were it no: C4 not affected; were it yes: C1 confirmed. What would tell: page logs%' "
+	     "FROM "
+	     "explain((SELECT request_id FROM findings() WHERE request='gw-2')) WHERE step='change' AND about='L'",
+	     "1;");
+	same("SELECT says FROM explain((SELECT request_id FROM findings() WHERE request='gw-2')) WHERE step='fact' AND "
+	     "about='T'",
+	     "The prompt is 1200 tokens, the input limit is 994 tokens, the prefill pool is 1000 tokens.;");
+	same("SELECT code FROM explain((SELECT request_id FROM findings() WHERE request='gw-1')) WHERE code LIKE "
+	     "'excluded%'",
+	     "excluded_by:T;");
+	/* every reason of every finding is in the explanation, and no other */
+	same("SELECT count(*) FROM findings() f, json_each(f.reasons) r WHERE r.value NOT IN (SELECT code FROM "
+	     "explain(f.request_id) WHERE code IS NOT NULL)",
+	     "0;");
+	same("SELECT (SELECT count(*) FROM findings() f, json_each(f.reasons)) = (SELECT count(*) FROM findings() f, "
+	     "explain(f.request_id) e WHERE e.code IS NOT NULL)",
+	     "1;");
+	/* a request that nobody knows, and none */
+	same("SELECT count(*) FROM explain(999)", "0;");
+	same("SELECT count(*) FROM explain(NULL)", "0;");
+	assert_null(reason_says(TEXT("no_such_reason")));
+	assert_non_null(strstr(reason_says(TEXT("excluded_by:L")), "page logs"));
+}
+
 static void test_person_says(void **state)
 {
 	(void)state;
@@ -757,6 +799,7 @@ int main(void)
 	    T(test_joined_loosely),
 	    T(test_unknown_role),
 	    T(test_late_read),
+	    T(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

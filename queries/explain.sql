@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- explain: how a response got its class
+-- question: Which rule, predicates, reasons and records gave this request's responses their class, and what would change it?
+-- param:  :request text required  number of the request, or anything that the logs call it
+-- column: response_id integer -  number of the response; a batch has several
+-- column: no integer -  place in the reasoning
+-- column: step text -  class, predicate, reason, fact, change or note
+-- column: about text -  T, A, L, D or X; C for the class, J for how its parts were joined
+-- column: value text -  the class, or yes, no, unknown
+-- column: code text -  stable reason code
+-- column: says text -  the same in words
+-- column: refs json -  records that this rests on
+-- order:  no
+-- empty:  no response of this request is in the evidence
+SELECT response_id, no, step, about, value, code, says, refs FROM explain(:request) ORDER BY no
