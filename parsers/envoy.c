@@ -35,7 +35,7 @@ static bool flags_gone(struct text flags)
 	struct text one;
 
 	while (text_split(&flags, ',', &one))
-		if (text_is(one, "DC") || text_is(one, "DR") || text_starts(one, "Downstream"))
+		if (flag_gone(one))
 			return true;
 	return false;
 }

@@ -12,12 +12,13 @@
  */
 #pragma once
 
+#include <stdio.h>
 #include <string.h>
 
 #include "pagetrail/parser.h"
 #include "pagetrail/secret.h"
 
-enum { HEADERS_MAX_BYTES = 64 * 1024, ATTEMPTS_MAX = 64 };
+enum { HEADERS_MAX_BYTES = 64 * 1024, ATTEMPTS_MAX = 64, ROOM_DIGITS = 32 };
 
 /* --- fields of a line: each reader takes its field and the one blank behind it off *rest --- */
 
@@ -217,6 +218,36 @@ static inline struct text trace_of(struct text t)
 		return text_sub(t, 0, text_find_char(t, ';', 0));
 	}
 	return t;
+}
+
+/* Rooms are decimal; tracing prints them as 0x… */
+static inline struct text room_of(struct parse *p, struct text t)
+{
+	uint64_t v = 0;
+	char *out;
+	int n;
+
+	if (!text_starts(t, "0x") || t.len < 3 || t.len > 18)
+		return t;
+	for (size_t i = 2; i < t.len; i++) {
+		char c = t.ptr[i];
+		unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a') + 10;
+
+		if (digit > 15)
+			return t;
+		v = v << 4 | digit;
+	}
+	out = arena_alloc(&p->scratch, ROOM_DIGITS);
+	if (!out)
+		return t;
+	n = snprintf(out, ROOM_DIGITS, "%llu", (unsigned long long)v);
+	return (struct text){out, (size_t)n};
+}
+
+/* One of Envoy's response flags: DC and DR say that the caller went away. */
+static inline bool flag_gone(struct text one)
+{
+	return text_is(one, "DC") || text_is(one, "DR") || text_starts(one, "Downstream");
 }
 
 static inline bool looks_like_response(struct text id)

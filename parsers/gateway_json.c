@@ -66,14 +66,14 @@ static bool read_times(const struct found *f, const struct parse *p, struct acce
 	return known || a->ts.quality != STAMP_NONE;
 }
 
-/* Envoy's response flags: DC and DR say that the caller went away. HAProxy's state begins with C for the same. */
+/* Envoy's flags; HAProxy's state begins with C for the same. */
 static bool flags_gone(struct text flags)
 {
 	struct text one;
 
 	while (text_split(&flags, ',', &one)) {
 		one = text_trim(one);
-		if (text_is(one, "DC") || text_is(one, "DR") || text_starts(one, "Downstream"))
+		if (flag_gone(one))
 			return true;
 		if (one.len == 4 && one.ptr[0] == 'C' && (one.ptr[3] == '-' || one.ptr[2] == '-'))
 			return true;
@@ -176,30 +176,6 @@ static void set_ids(struct parse *p, struct event *e, const struct found *f)
 	event_text(e, GATEWAY_ID, first);
 	event_text(e, GATEWAY_RESPONSE_ID, response);
 	event_text(e, GATEWAY_TRACE_ID, trace.len ? trace : second);
-}
-
-/* Rooms are decimal; tracing prints them as 0x… */
-static struct text room_of(struct parse *p, struct text t)
-{
-	uint64_t v = 0;
-	char *out;
-	int n;
-
-	if (!text_starts(t, "0x") || t.len < 3 || t.len > 18)
-		return t;
-	for (size_t i = 2; i < t.len; i++) {
-		char c = t.ptr[i];
-		unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a') + 10;
-
-		if (digit > 15)
-			return t;
-		v = v << 4 | digit;
-	}
-	out = arena_alloc(&p->scratch, ID_TMP);
-	if (!out)
-		return t;
-	n = snprintf(out, ID_TMP, "%llu", (unsigned long long)v);
-	return (struct text){out, (size_t)n};
 }
 
 static bool room_in_list(struct parse *p, struct json_value v, char *tmp, struct text *ret)

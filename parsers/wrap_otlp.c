@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrap_otlp.c - wrapper otlp: logs as the OpenTelemetry collector's file exporter writes them, one request a line
+/* wrap_otlp.c - wrapper otlp: logs and spans as the OpenTelemetry collector's file exporter writes them, one request a line
  *
  *   {"resourceLogs":[{"resource":{"attributes":[…]},"scopeLogs":[{"logRecords":[{"timeUnixNano":"…","body":{…}}]}]}]}
- * opentelemetry-proto ac2c4b5 (logs.proto, docs/specification.md: integers of 64 bits are strings, numbers are accepted);
+ *   {"resourceSpans":[{"resource":{"attributes":[…]},"scopeSpans":[{"spans":[{"traceId":"…",…}]}]}]}
+ * opentelemetry-proto ac2c4b5 (logs.proto, trace.proto, docs/specification.md: integers of 64 bits are strings, numbers are accepted);
  * opentelemetry-collector-contrib exporter/fileexporter. A line can hold thousands of records: each is referred to by its own
- * place. A body that is no text (a map) is given as it stands.
+ * place. A body that is no text (a map) is given as it stands, and so is a span (format otel-span).
  */
 #include <stddef.h>
 
@@ -15,6 +16,7 @@ struct walk {
 	struct json_scan s;
 	const char *record;
 	struct wrapped resource; /* facts of the resource at hand */
+	bool spans;              /* of the request at hand */
 	int rc;
 };
 
@@ -109,6 +111,26 @@ static bool read_record(struct walk *x)
 	return true;
 }
 
+static bool read_span(struct walk *x)
+{
+	struct wrapped w = x->resource;
+
+	if (!scan_value(&x->s, &w.text) || w.text.ptr[0] != '{')
+		return false;
+	w.off = (uint32_t)(w.text.ptr - x->record);
+	w.len = (uint32_t)w.text.len;
+	x->rc = unwrap_give(x->u, &w);
+	return true;
+}
+
+static bool named(struct text key, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_is(key, names[i]))
+			return true;
+	return false;
+}
+
 /* An array of objects, each with a member that f reads. */
 static bool each_member(struct walk *x, const char *const names[2], bool (*f)(struct walk *x))
 {
@@ -121,7 +143,7 @@ static bool each_member(struct walk *x, const char *const names[2], bool (*f)(st
 		if (!scan_open(&x->s, '{'))
 			return false;
 		while ((m = scan_member(&x->s, &key)) == 1 && x->rc == 0)
-			if (text_is(key, names[0]) || text_is(key, names[1]) ? !f(x) : !scan_value(&x->s, &v))
+			if (named(key, names, 2) ? !f(x) : !scan_value(&x->s, &v))
 				return false;
 		if (m < 0)
 			return false;
@@ -136,19 +158,19 @@ static bool read_records(struct walk *x)
 	if (!scan_open(&x->s, '['))
 		return false;
 	while ((r = scan_element(&x->s)) == 1 && x->rc == 0)
-		if (!read_record(x))
+		if (!(x->spans ? read_span(x) : read_record(x)))
 			return false;
 	return r >= 0;
 }
 
 static bool read_scopes(struct walk *x)
 {
-	static const char *const names[2] = {"logRecords", "log_records"};
+	static const char *const logs[2] = {"logRecords", "log_records"}, *const spans[2] = {"spans", "spans"};
 
-	return each_member(x, names, read_records);
+	return each_member(x, x->spans ? spans : logs, read_records);
 }
 
-/* The member "resource" may stand behind the logs. */
+/* The member "resource" may stand behind what it is the resource of. */
 static bool read_resource(struct walk *x, struct json_scan s)
 {
 	struct json_scan before = x->s;
@@ -173,6 +195,8 @@ static bool read_resource(struct walk *x, struct json_scan s)
 
 static bool read_resources(struct walk *x)
 {
+	static const char *const logs[] = {"scopeLogs", "instrumentationLibraryLogs", "scope_logs"};
+	static const char *const spans[] = {"scopeSpans", "instrumentationLibrarySpans", "scope_spans"};
 	struct text key, v;
 	int r, m;
 
@@ -183,10 +207,7 @@ static bool read_resources(struct walk *x)
 			return false;
 		read_resource(x, x->s);
 		while ((m = scan_member(&x->s, &key)) == 1 && x->rc == 0)
-			if (text_is(key, "scopeLogs") || text_is(key, "instrumentationLibraryLogs") ||
-				    text_is(key, "scope_logs")
-				? !read_scopes(x)
-				: !scan_value(&x->s, &v))
+			if (named(key, x->spans ? spans : logs, 3) ? !read_scopes(x) : !scan_value(&x->s, &v))
 				return false;
 		if (m < 0)
 			return false;
@@ -194,20 +215,23 @@ static bool read_resources(struct walk *x)
 	return r >= 0;
 }
 
-static bool is_request(struct json_scan *s)
+static bool is_request(struct json_scan *s, bool *ret_spans)
 {
 	struct text key;
 
-	return scan_open(s, '{') && scan_member(s, &key) == 1 &&
-	       (text_is(key, "resourceLogs") || text_is(key, "resource_logs")) && scan_peek(s) == '[';
+	if (!scan_open(s, '{') || scan_member(s, &key) != 1)
+		return false;
+	*ret_spans = text_is(key, "resourceSpans") || text_is(key, "resource_spans");
+	return (*ret_spans || text_is(key, "resourceLogs") || text_is(key, "resource_logs")) && scan_peek(s) == '[';
 }
 
 static enum bid bid(struct unwrap *u, struct text record)
 {
 	struct json_scan s = {record.ptr, record.ptr + record.len};
+	bool spans;
 
 	(void)u;
-	return is_request(&s) ? BID_STRONG : BID_NO;
+	return is_request(&s, &spans) ? BID_STRONG : BID_NO;
 }
 
 static int record(struct unwrap *u, struct text record)
@@ -217,8 +241,8 @@ static int record(struct unwrap *u, struct text record)
 	bool good;
 	int r = 1;
 
-	if (!is_request(&x.s))
-		return unwrap_refuse(u, text_starts(record, "{\"resourceSpans\"") ? "spans" : "no_otlp");
+	if (!is_request(&x.s, &x.spans))
+		return unwrap_refuse(u, "no_otlp");
 	good = read_resources(&x);
 	while (good && x.rc == 0 && (r = scan_member(&x.s, &key)) == 1)
 		good = scan_value(&x.s, &v);
@@ -229,7 +253,7 @@ static int record(struct unwrap *u, struct text record)
 
 const struct wrapper wrapper_otlp = {
     .name = "otlp",
-    .summary = "OpenTelemetry logs as JSON lines, as the collector's file exporter writes them",
+    .summary = "OpenTelemetry logs and spans as JSON lines, as the collector's file exporter writes them",
     .checked = "opentelemetry-proto 1.9, collector-contrib fileexporter source",
     .many = true,
     .closed = true,

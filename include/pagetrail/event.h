@@ -67,30 +67,32 @@ enum event_kind {
 	X(LEG_STREAM, "streamed", COLUMN_INT, "bool", "1 when the answer was streamed")                       \
 	X(LEG_BATCH, "batch", COLUMN_INT, "", "requests in the batch this one came in; 1 = alone")            \
 	X(LEG_RETRACTIONS, "retractions", COLUMN_INT, "", "times its pages were taken away")                  \
-	X(LEG_RANK, "rank", COLUMN_TEXT, "", "tags of the rank that wrote the line, e.g. DP0 TP3")
+	X(LEG_RANK, "rank", COLUMN_TEXT, "", "tags of the rank that wrote the line, e.g. DP0 TP3")            \
+	X(LEG_TRACE, "trace_id", COLUMN_TEXT, "", "trace id")
 
-#define EVENT_GATEWAY_COLUMNS(X)                                                                                   \
-	X(GATEWAY_WHAT, "what", COLUMN_TEXT, "", "started|finished|prefill_error|decode_error|retry|error|access") \
-	X(GATEWAY_ID, "gateway_id", COLUMN_TEXT, "", "the gateway's request id (x-request-id)")                    \
-	X(GATEWAY_RESPONSE_ID, "response_id", COLUMN_TEXT, "", "id inside the response body")                      \
-	X(GATEWAY_TRACE_ID, "trace_id", COLUMN_TEXT, "", "trace id")                                               \
-	X(GATEWAY_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal; of a batch all, with commas")           \
-	X(GATEWAY_TENANT, "tenant", COLUMN_TEXT, "", "tenant, account or key owner")                               \
-	X(GATEWAY_MODEL, "model", COLUMN_TEXT, "", "model asked for")                                              \
-	X(GATEWAY_STATUS, "status", COLUMN_INT, "", "HTTP status")                                                 \
-	X(GATEWAY_INPUT, "prompt_tokens", COLUMN_INT, "tokens", "prompt length as counted for the response")       \
-	X(GATEWAY_INPUT_FLAG, "prompt_tokens_flag", COLUMN_TEXT, "", "exact|at_least|estimate")                    \
-	X(GATEWAY_OUTPUT, "completion_tokens", COLUMN_INT, "tokens", "tokens answered")                            \
-	X(GATEWAY_BYTES_IN, "bytes_received", COLUMN_INT, "bytes", "request body")                                 \
-	X(GATEWAY_BYTES_OUT, "bytes_sent", COLUMN_INT, "bytes", "response body")                                   \
-	X(GATEWAY_STREAM, "streamed", COLUMN_INT, "bool", "1 when the answer was streamed")                        \
-	X(GATEWAY_STARTED, "started_ns", COLUMN_INT, "ns", "request began")                                        \
-	X(GATEWAY_FINISHED, "finished_ns", COLUMN_INT, "ns", "response ended")                                     \
-	X(GATEWAY_UPSTREAM, "upstream", COLUMN_TEXT, "", "worker address the gateway used")                        \
-	X(GATEWAY_FINISH, "finish_reason", COLUMN_TEXT, "", "stop|length|error|abort|…")                           \
-	X(GATEWAY_MESSAGE, "message", COLUMN_TEXT, "", "error text, cut")                                          \
-	X(GATEWAY_CLIENT_GONE, "client_gone", COLUMN_INT, "bool", "1 when the client left before the end")         \
-	X(GATEWAY_BATCH, "batch", COLUMN_INT, "", "responses whose usage is summed here; 1 = one")                 \
+#define EVENT_GATEWAY_COLUMNS(X)                                                                             \
+	X(GATEWAY_WHAT, "what", COLUMN_TEXT, "",                                                             \
+	  "started|finished|prefill_error|decode_error|retry|error|access|call")                             \
+	X(GATEWAY_ID, "gateway_id", COLUMN_TEXT, "", "the gateway's request id (x-request-id)")              \
+	X(GATEWAY_RESPONSE_ID, "response_id", COLUMN_TEXT, "", "id inside the response body")                \
+	X(GATEWAY_TRACE_ID, "trace_id", COLUMN_TEXT, "", "trace id")                                         \
+	X(GATEWAY_ROOM, "room", COLUMN_TEXT, "", "bootstrap_room, decimal; of a batch all, with commas")     \
+	X(GATEWAY_TENANT, "tenant", COLUMN_TEXT, "", "tenant, account or key owner")                         \
+	X(GATEWAY_MODEL, "model", COLUMN_TEXT, "", "model asked for")                                        \
+	X(GATEWAY_STATUS, "status", COLUMN_INT, "", "HTTP status")                                           \
+	X(GATEWAY_INPUT, "prompt_tokens", COLUMN_INT, "tokens", "prompt length as counted for the response") \
+	X(GATEWAY_INPUT_FLAG, "prompt_tokens_flag", COLUMN_TEXT, "", "exact|at_least|estimate")              \
+	X(GATEWAY_OUTPUT, "completion_tokens", COLUMN_INT, "tokens", "tokens answered")                      \
+	X(GATEWAY_BYTES_IN, "bytes_received", COLUMN_INT, "bytes", "request body")                           \
+	X(GATEWAY_BYTES_OUT, "bytes_sent", COLUMN_INT, "bytes", "response body")                             \
+	X(GATEWAY_STREAM, "streamed", COLUMN_INT, "bool", "1 when the answer was streamed")                  \
+	X(GATEWAY_STARTED, "started_ns", COLUMN_INT, "ns", "request began")                                  \
+	X(GATEWAY_FINISHED, "finished_ns", COLUMN_INT, "ns", "response ended")                               \
+	X(GATEWAY_UPSTREAM, "upstream", COLUMN_TEXT, "", "worker address the gateway used")                  \
+	X(GATEWAY_FINISH, "finish_reason", COLUMN_TEXT, "", "stop|length|error|abort|…")                     \
+	X(GATEWAY_MESSAGE, "message", COLUMN_TEXT, "", "error text, cut")                                    \
+	X(GATEWAY_CLIENT_GONE, "client_gone", COLUMN_INT, "bool", "1 when the client left before the end")   \
+	X(GATEWAY_BATCH, "batch", COLUMN_INT, "", "responses whose usage is summed here; 1 = one")           \
 	X(GATEWAY_ROUTE, "route", COLUMN_TEXT, "", "path asked for, without query")
 
 #define EVENT_PAGE_COLUMNS(X)                                                                      \

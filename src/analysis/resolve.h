@@ -264,7 +264,7 @@ enum { /* conflicts, bits */
 };
 
 struct seen { /* one leg event, normalised */
-	uint32_t source, worker, rid, room, norm;
+	uint32_t source, worker, rid, room, norm, trace;
 	enum leg_what what;
 	enum role role;
 	int64_t at, lo, hi;
@@ -277,7 +277,7 @@ struct seen { /* one leg event, normalised */
 };
 
 struct leg { /* one execution on one worker */
-	uint32_t worker, rid, room, page_rid;
+	uint32_t worker, rid, room, page_rid, trace;
 	uint32_t next_rid, next_room; /* chains; index + 1 */
 	uint32_t finish, message, model;
 	int64_t started, finished, lo, hi;
@@ -315,7 +315,7 @@ struct life {          /* one request as gateways saw it */
 	/* index + 1. shown: whatever it says; sent: content went out; failed: none did; passed: a success that counts
 	 * nothing */
 	uint32_t shown, sent, failed, passed;
-	uint32_t start_source, final_source; /* rank + 1: last source that opened, closed it */
+	uint32_t start_source, final_source; /* who opened, closed it last: gseen.from of resolve_life.c */
 	uint32_t prefill_errors, decode_errors, retries, batch;
 	struct refs refs;
 	uint8_t input_flag, conflict, rule;
@@ -409,8 +409,11 @@ struct resolve {
 	uint32_t *leg_order, *life_order, *request_order, *worker_order;
 	struct worker_name *worker_names; /* by name id, hashed */
 	uint32_t n_worker_names, cap_worker_names;
-	struct busy_names busy;        /* only during life_load() */
-	struct memo *memo;             /* only during load_each() */
+	struct busy_names busy; /* only during life_load() */
+	struct memo *memo;      /* only during load_each() */
+	struct {
+		uint32_t source, worker, from;
+	} from_memo;                   /* the same: who wrote the last gateway record of a worker */
 	struct clock_pass *clock_pass; /* only during clock_fit_all() */
 };
 

@@ -3,7 +3,8 @@
  *
  * Edges, surest first: the room both legs and the gateway name; the id of the answer, which is the engine's rid; a
  * gateway id that was handed to the engine as rid; one rid on both sides of a hand-off; a trace id in two gateways, or
- * the trace id of one that is the request id of another; for gateways that share no id with the engine, one time and length (resolve_fit.c).
+ * the trace id of one that is the request id of another, or the trace id that an engine says; for gateways that share no
+ * id with the engine, one time and length (resolve_fit.c).
  * Clients choose gateway ids, trace ids and perhaps rids, so no edge joins what differs in tenant or does not meet in
  * time: such a pair stays apart, and both carry the conflict. Edges are tried in canonical order: the result does not
  * depend on file order.
@@ -309,6 +310,96 @@ static int join_lives(struct resolve *r, enum rule rule, struct err *err)
 	return res;
 }
 
+/* --- an engine that says the trace of a request, and no id that a gateway knows --- */
+
+struct traced {
+	uint32_t node, next; /* chain by trace; index + 1 */
+};
+
+static int traced_add(struct resolve *r, struct shelf *all, uint32_t trace, uint32_t node, struct err *err)
+{
+	struct traced *t = shelf_add(all);
+	struct name *e = name_at(&r->names, trace);
+	if (!t)
+		return err_nomem(err);
+	*t = (struct traced){node, e->chain};
+	e->chain = all->n;
+	return 0;
+}
+
+/* Can this have been the gateway's request? */
+static bool carries(const struct resolve *r, uint32_t life, uint32_t leg)
+{
+	const struct life *l = life_at(r, life);
+	const struct leg *g = leg_at(r, leg);
+	bool counted =
+	    l->input_flag == FLAG_EXACT && g->input_flag == FLAG_EXACT && g->input > 1 && g->role != ROLE_PREFILL;
+	return l->lo != UNKNOWN && g->lo != UNKNOWN && meets(l, g, LAYER_NS) && !(counted && l->input != g->input) &&
+	       !l->element;
+}
+
+/* A trace may be that of a whole session: an execution joins the one request that it fits, when it is the only one on its side
+ * that does. */
+static void join_traced(struct resolve *r, const uint32_t *node, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t to = NO_INDEX;
+		bool clear = node[i] < r->legs.n, same = false;
+		for (size_t k = 0; k < n && clear; k++) {
+			if (node[k] < r->legs.n || !carries(r, node[k] - r->legs.n, node[i]))
+				continue;
+			same |= join_root(r, node[k]) == join_root(r, node[i]);
+			clear = to == NO_INDEX || join_root(r, to) == join_root(r, node[k]);
+			to = node[k];
+		}
+		for (size_t k = 0; k < n && clear && to != NO_INDEX; k++)
+			clear =
+			    node[k] >= r->legs.n || k == i || join_root(r, node[k]) == join_root(r, node[i]) ||
+			    !carries(r, to - r->legs.n, node[k]) ||
+			    (leg_at(r, node[k])->role == ROLE_PREFILL) != (leg_at(r, node[i])->role == ROLE_PREFILL);
+		if (same || to == NO_INDEX)
+			continue;
+		if (clear)
+			(void)join_pair(r, to, node[i], RULE_TRACE_ID);
+		else
+			mark_conflict(r, node[i], CONFLICT_AMBIGUOUS);
+	}
+}
+
+static int join_traces(struct resolve *r, struct err *err)
+{
+	struct shelf all;
+	uint32_t group[CHAIN_MAX];
+	int res = 0;
+	bool any = false;
+	shelf_init(&all, &r->scratch, sizeof(struct traced));
+	for (uint32_t i = r->lives.n; i-- > 0 && !res;) {
+		const struct life *l = life_at(r, i);
+		res = l->trace_id ? traced_add(r, &all, l->trace_id, life_node(r, i), err) : 0;
+	}
+	for (uint32_t i = r->legs.n; i-- > 0 && !res;) {
+		uint32_t trace = leg_at(r, i)->trace;
+		any |= trace != 0;
+		res = trace ? traced_add(r, &all, trace, i, err) : 0;
+		if (!res)
+			res = resolve_tick(r, err);
+	}
+	for (uint32_t id = 1; any && id < r->names.entries.n && !res; id++) {
+		size_t n = 0;
+		const struct traced *t;
+		for (uint32_t at = name_at(&r->names, id)->chain; at && n < CHAIN_MAX; at = t->next) {
+			t = shelf_at(&all, at - 1);
+			group[n++] = t->node;
+		}
+		if (n > 1)
+			join_traced(r, group, n);
+		res = resolve_tick(r, err);
+	}
+	names_unchain(&r->names);
+	shelf_done(&all);
+	return res;
+}
+
 static int join_open(struct resolve *r, struct err *err)
 {
 	size_t nodes = (size_t)r->legs.n + r->lives.n;
@@ -378,5 +469,7 @@ int join_nodes(struct resolve *r, struct err *err)
 		res = join_lives(r, RULE_RESPONSE_ID, err);
 	if (!res)
 		res = join_lives(r, RULE_TRACE_ID, err);
+	if (!res)
+		res = join_traces(r, err);
 	return res ? res : join_fits(r, err);
 }

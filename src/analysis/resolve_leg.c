@@ -94,6 +94,8 @@ static int seen_names(struct resolve *r, const struct event_batch *b, uint32_t r
 	if (!res && !text_is(room, "0")) /* room 0 is what health checks use */
 		res = names_id(&r->names, room, &s->room, err);
 	if (!res)
+		res = names_id(&r->names, row_text(b, row, LEG_TRACE), &s->trace, err);
+	if (!res)
 		res = memo_id(r, row_text(b, row, LEG_FINISH), &s->finish, err);
 	if (!res)
 		res = memo_id(r, row_text(b, row, LEG_MESSAGE), &s->message, err);
@@ -298,6 +300,8 @@ static void leg_fold(struct resolve *r, struct leg *l, const struct seen *s)
 		l->message = s->message;
 	if (!l->model)
 		l->model = s->model;
+	if (!l->trace)
+		l->trace = s->trace;
 	if (s->status > l->status && s->status <= 999)
 		l->status = (int32_t)s->status;
 	if (s->batch > (int64_t)l->batch)

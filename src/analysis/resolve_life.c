@@ -8,6 +8,8 @@
  */
 #include "resolve.h"
 
+#include <stdio.h>
+
 /* Two gateways see one request begin and end within this time; whole-second stamps included. */
 #define LAYER_NS  (3 * NS_PER_S)
 #define OPEN_NS   (24 * 3600 * NS_PER_S)
@@ -19,6 +21,8 @@ enum gateway_what { G_STARTED, G_FINISHED, G_PREFILL_ERROR, G_DECODE_ERROR, G_RE
 
 struct gseen { /* one gateway event, normalised */
 	uint32_t source, key;
+	uint32_t
+	    from; /* who wrote it: the source, rank + 1; of a source with several origins, the origin, above FROM_ORIGIN */
 	enum gateway_what what;
 	uint32_t gateway_id, response_id, trace_id, room, tenant, model, finish;
 	struct text rooms; /* of a batch: all of them, separated by commas; room is the first */
@@ -51,6 +55,31 @@ static int8_t flag_row(const struct event_batch *b, uint32_t row, unsigned col)
 	return (int8_t)(v == UNKNOWN ? -1 : v != 0);
 }
 
+enum { FROM_ORIGIN = 1u << 31 };
+
+/* One file of a collector holds several gateways, each of which may have seen one request. */
+static int gseen_from(struct resolve *r, const struct event_batch *b, uint32_t row, struct gseen *g, struct err *err)
+{
+	char line[NAME_MAX_BYTES + 32];
+	struct text t = b->worker[row];
+	uint32_t worker = 0, id;
+	g->from = g->source + 1;
+	int res = t.len && t.ptr[0] != '/' ? memo_id(r, t, &worker, err) : 0;
+	if (res || !worker)
+		return res;
+	if (r->from_memo.worker != worker || r->from_memo.source != g->source) {
+		int n = snprintf(line, sizeof(line), "\n%u\n%.*s", g->source, (int)MIN(t.len, NAME_MAX_BYTES), t.ptr);
+		res = names_id(&r->names, (struct text){line, (size_t)n}, &id, err);
+		if (res)
+			return res;
+		r->from_memo.source = g->source;
+		r->from_memo.worker = worker;
+		r->from_memo.from = id | FROM_ORIGIN;
+	}
+	g->from = r->from_memo.from;
+	return 0;
+}
+
 static int gseen_read(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct gseen *g,
 		      struct err *err)
 {
@@ -79,7 +108,7 @@ static int gseen_read(struct resolve *r, uint32_t source, const struct event_bat
 		     {&g->trace_id, GATEWAY_TRACE_ID}, {&g->room, GATEWAY_ROOM},
 		     {&g->tenant, GATEWAY_TENANT},     {&g->model, GATEWAY_MODEL},
 		     {&g->finish, GATEWAY_FINISH}};
-	int res = 0;
+	int res = gseen_from(r, b, row, g, err);
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !res; i++)
 		res = i < 4 ? names_id(&r->names, row_text(b, row, names[i].col), names[i].to, err)
 			    : memo_id(r, row_text(b, row, names[i].col), names[i].to, err);
@@ -156,7 +185,7 @@ static int64_t own_fits(const struct life *l, const struct gseen *g, int64_t gap
 /* Distance of a record to a lifetime that it may belong to; -1: not this one. */
 static int64_t life_fits(const struct life *l, const struct gseen *g)
 {
-	bool here_open = l->start_source == g->source + 1, here_closed = l->final_source == g->source + 1;
+	bool here_open = l->start_source == g->from, here_closed = l->final_source == g->from;
 	int64_t gap = interval_gap(l->lo, l->hi, g->lo, g->hi);
 	if (g->what == G_STARTED) {
 		if (here_open || here_closed)
@@ -174,7 +203,7 @@ static int64_t life_fits(const struct life *l, const struct gseen *g)
 /* The same record once more (exporters deliver twice). */
 static bool is_copy(const struct resolve *r, const struct life *l, const struct gseen *g)
 {
-	return is_final(g) && l->final_source == g->source + 1 && l->hi == g->hi && life_status(r, l) == g->status &&
+	return is_final(g) && l->final_source == g->from && l->hi == g->hi && life_status(r, l) == g->status &&
 	       (l->input == g->input || g->input == UNKNOWN) && (l->output == g->output || g->output == UNKNOWN) &&
 	       (l->bytes_out == g->bytes_out || g->bytes_out == UNKNOWN) && (!g->tenant || l->tenant == g->tenant);
 }
@@ -224,14 +253,14 @@ static bool skip_far(const struct busy_life *b, const struct gseen *g, const str
 	(void)l;
 	if (gap <= LAYER_NS || (b->tenant && g->tenant && b->tenant != g->tenant))
 		return false;
-	return b->start_source != g->source + 1 || gap > OPEN_NS || g->what == G_STARTED ||
-	       (is_final(g) && b->final_source == g->source + 1);
+	return b->start_source != g->from || gap > OPEN_NS || g->what == G_STARTED ||
+	       (is_final(g) && b->final_source == g->from);
 }
 
 /* Cannot have been opened while l ran. */
 static bool skip_apart(const struct busy_life *b, const struct gseen *g, const struct life *l)
 {
-	return b->start_source != g->source + 1 || b->lo == UNKNOWN || b->hi < l->opened || b->lo >= g->hi;
+	return b->start_source != g->from || b->lo == UNKNOWN || b->hi < l->opened || b->lo >= g->hi;
 }
 
 /* *ret_conflict: what a new lifetime of this id must carry. *ret_copy: the record is a copy of a known one. *ret_steps:
@@ -263,11 +292,11 @@ static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret
 		int64_t gap = life_fits(l, g);
 		if (gap < 0) {
 			/* one log closed this id twice at the same time */
-			if (is_final(g) && overlap && l->hi > g->lo && l->final_source == g->source + 1)
+			if (is_final(g) && overlap && l->hi > g->lo && l->final_source == g->from)
 				conflict_both(l, CONFLICT_OVERLAP, ret_conflict);
 			continue;
 		}
-		open += l->start_source == g->source + 1 && l->final_source != g->source + 1;
+		open += l->start_source == g->from && l->final_source != g->from;
 		int64_t start = l->started != UNKNOWN && g->started != UNKNOWN ? apart_ns(l->started, g->started) : 0;
 		/* newest first in the chain: of equals the oldest is taken, as a log closes in the order it opened */
 		if (gap < best_gap || (gap == best_gap && start <= best_start)) {
@@ -289,7 +318,7 @@ static void life_overlaps(struct resolve *r, struct life *l, const struct gseen 
 	uint32_t at;
 	while (l->opened != UNKNOWN && (at = walk_next(r, &w, g, l, skip_apart)) != NO_INDEX) {
 		struct life *o = life_at(r, at);
-		if (o != l && o->start_source == g->source + 1 && o->opened != UNKNOWN && o->opened >= l->opened &&
+		if (o != l && o->start_source == g->from && o->opened != UNKNOWN && o->opened >= l->opened &&
 		    o->opened < g->hi)
 			conflict_both(l, CONFLICT_OVERLAP, &o->conflict);
 	}
@@ -412,11 +441,11 @@ static int life_fold(struct resolve *r, struct life *l, const struct gseen *g, s
 	int res = life_outcome(r, l, g, err);
 	l->finished = later(l->finished, end);
 	if (g->what == G_STARTED) {
-		l->start_source = g->source + 1;
+		l->start_source = g->from;
 		l->opened = start;
 	}
 	if (is_final(g)) {
-		l->final_source = g->source + 1;
+		l->final_source = g->from;
 		l->final = true;
 	}
 	l->prefill_errors += g->what == G_PREFILL_ERROR;
@@ -471,7 +500,7 @@ static int life_row(struct resolve *r, uint32_t source, const struct event_batch
 		res = life_fold(r, l, &g, err);
 		if (busy)
 			busy_changed(r, busy, at);
-		if (is_final(&g) && g.key && l->start_source == g.source + 1)
+		if (is_final(&g) && g.key && l->start_source == g.from)
 			life_overlaps(r, l, &g);
 		l->listed |= g.rooms.len != 0;
 	}

@@ -150,6 +150,8 @@ static int write_aliases(struct resolve *r, struct alias_writer *w, const struct
 			res = write_alias(r, w, q, (struct alias_row){KIND_RID, l->page_rid, l->worker + 1}, RULE_ROOM,
 					  err);
 		if (!res)
+			res = write_alias(r, w, q, (struct alias_row){KIND_TRACE_ID, l->trace, 0}, rule, err);
+		if (!res)
 			res = write_alias(r, w, q, (struct alias_row){KIND_ROOM, l->room, 0},
 					  l->conflict                       ? RULE_CONFLICT
 					  : l->rule == RULE_TIME_AND_LENGTH ? RULE_TIME_AND_LENGTH

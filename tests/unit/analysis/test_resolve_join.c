@@ -284,10 +284,59 @@ static void test_trace_is_request(void **state)
 	    "y|gateway_id y own,room 8 own;m4|gateway_id m4 own,trace_id z own;z|gateway_id z own,room 9 own;");
 }
 
+/* Spans: an engine that says only its rid and the trace. A trace of a whole session joins by time, and nobody where several fit. */
+static void test_traced_leg(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), d = source("d.jsonl", "d", NULL);
+	put(g, EVENT_GATEWAY, 10, "what=access gateway_id=g1 trace_id=t1 status=200 started_ns=1 finished_ns=10");
+	put(g, EVENT_GATEWAY, 60, "what=access gateway_id=g2 trace_id=t1 status=200 started_ns=50 finished_ns=60");
+	put(g, EVENT_GATEWAY, 90, "what=access gateway_id=g3 trace_id=t2 status=200 started_ns=80 finished_ns=90");
+	put(d, EVENT_LEG, 9,
+	    "what=finished rid=a trace_id=t1 input_tokens=700123 output_tokens=4 started_ns=2 finished_ns=9");
+	put(d, EVENT_LEG, 59,
+	    "what=finished rid=b trace_id=t1 input_tokens=20 output_tokens=4 started_ns=51 finished_ns=59");
+	put(d, EVENT_LEG, 84,
+	    "what=finished rid=c trace_id=t2 input_tokens=30 output_tokens=4 started_ns=81 finished_ns=84");
+	put(d, EVENT_LEG, 88,
+	    "what=finished rid=e trace_id=t2 input_tokens=40 output_tokens=4 started_ns=85 finished_ns=88");
+	resolve();
+	assert_string_equal(rows(joined_query), "g1|700123|a;g2|20|b;g3|-|-;c|30|c;e|40|e;");
+	assert_string_equal(rows("SELECT kind, value, rule FROM alias WHERE request = 1 ORDER BY kind, value, rule"),
+			    "gateway_id|g1|own;rid|a|trace_id;trace_id|t1|own;");
+	assert_string_equal(rows("SELECT name, conflict IS NOT NULL FROM request ORDER BY request"),
+			    "g1|0;g2|0;g3|0;c|1;e|1;");
+}
+
+/* One file of a collector: two gateways of one request, and the call that the inner one made. One response. */
+static void test_layers_in_one_source(void **state)
+{
+	(void)state;
+	int64_t g = source("spans.jsonl", NULL, NULL);
+	put(g, EVENT_GATEWAY, 9,
+	    "what=call worker=router response_id=chatcmpl-1 trace_id=t1 prompt_tokens=700123 completion_tokens=5 "
+	    "started_ns=2 finished_ns=9");
+	put(g, EVENT_GATEWAY, 9.5,
+	    "what=access worker=router gateway_id=r1 trace_id=t1 status=200 started_ns=1.5 finished_ns=9.5");
+	put(g, EVENT_GATEWAY, 10,
+	    "what=access worker=edge gateway_id=e1 trace_id=t1 tenant=a status=200 started_ns=1 finished_ns=10");
+	put(g, EVENT_GATEWAY, 11,
+	    "what=access worker=edge gateway_id=e2 trace_id=t2 tenant=a status=200 started_ns=1 finished_ns=11");
+	put(g, EVENT_GATEWAY, 12,
+	    "what=access worker=edge gateway_id=e3 trace_id=t2 tenant=a status=200 started_ns=1 finished_ns=12");
+	resolve();
+	assert_string_equal(
+	    rows("SELECT r.name, p.prompt_tokens, p.delivered FROM request r JOIN response p USING(request) "
+		 "ORDER BY request"),
+	    "e1|700123|yes;e2|-|unknown;e3|-|unknown;");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
+	    CASE(test_traced_leg),
+	    CASE(test_layers_in_one_source),
 	    CASE(test_trace_is_request),
 	    CASE(test_open_start),
 	    CASE(test_open_start_and_edge),
