@@ -6,7 +6,7 @@
 -- column: worker text -  worker
 -- column: from time ns  begins
 -- column: to time ns  ends
--- column: missing integer records  how many, if known
+-- column: missing integer requests  how many were not joined by it, if known
 -- column: effect text -  what this takes away
 -- column: refs json -  records that this rests on
 -- order:  from, kind, source, worker, to

@@ -6,11 +6,15 @@
 -- column: worker text -  worker
 -- column: from time ns  begins
 -- column: to time ns  ends
--- column: missing integer records  how many, if known
+-- column: missing integer -  how many, if known
+-- column: unit text -  of what: records, files of a rotation, requests
 -- column: effect text -  what this takes away
 -- column: refs json -  records that this rests on
 -- order:  from, kind, source, worker, to
 -- empty:  no gap was found in what was ingested; logs that nobody collected are not seen here
-SELECT g.kind, g.source, w.name AS worker, g.from_ns AS "from", g.to_ns AS "to", g.missing, g.effect, g.refs
+SELECT g.kind, g.source, w.name AS worker, g.from_ns AS "from", g.to_ns AS "to", g.missing,
+       CASE WHEN g.missing IS NULL THEN NULL WHEN g.kind = 'rotation' THEN 'files' WHEN g.kind = 'clock' THEN 'requests'
+            WHEN g.kind = 'unattached' AND instr(g.effect, ' requests of ') THEN 'requests' ELSE 'records' END AS unit,
+       g.effect, g.refs
 FROM gap g LEFT JOIN worker w USING(worker)
 ORDER BY g.from_ns, g.kind, g.source, w.name, g.to_ns, g.gap

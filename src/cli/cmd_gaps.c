@@ -14,7 +14,7 @@ static int run(int argc, char **argv, struct err *err)
 	int64_t n = 0;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (!rc)
-		rc = ask_query(c, "gaps", &ask, "kind,source,worker,from,to,missing,effect", NULL, &n, err);
+		rc = ask_query(c, "gaps", &ask, "kind,source,worker,from,to,missing,unit,effect", NULL, &n, err);
 	return rc ? rc : n ? EXIT_FOUND : EXIT_DONE;
 }
 

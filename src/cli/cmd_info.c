@@ -177,7 +177,7 @@ static int info_tables(struct case_file *c, struct ask *ask, struct err *err)
 	if (!rc)
 		rc = section(c, "CLOCKS", "clocks", ask, "source,from,offset_s,skew_s,bound_s,basis", err);
 	if (!rc)
-		rc = section(c, "GAPS", "gaps", ask, "kind,source,worker,from,to,missing,effect", err);
+		rc = section(c, "GAPS", "gaps", ask, "kind,source,worker,from,to,missing,unit,effect", err);
 	return rc;
 }
 

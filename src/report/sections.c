@@ -76,7 +76,7 @@ const struct section scope_sections[] = {
      .title = "Gaps",
      .query = "gaps",
      .shown =
-	 "kind=Kind,source=Source,worker=Worker,from=From,to=To,missing=Records missing,effect=What this takes away,"
+	 "kind=Kind,source=Source,worker=Worker,from=From,to=To,missing=Missing,unit=Unit,effect=What this takes away,"
 	 "refs=Records",
      .text = "What the logs do not say, and what that takes away."},
     {.id = "reads",

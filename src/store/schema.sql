@@ -129,7 +129,7 @@ CREATE TABLE gap(
   source INTEGER REFERENCES source,
   worker INTEGER REFERENCES worker,
   from_ns INTEGER, to_ns INTEGER,
-  missing INTEGER,
+  missing INTEGER,                 -- how many records; of a rotation: files; of a clock: requests; unattached: as effect says
   effect TEXT NOT NULL,
   refs   TEXT NOT NULL
 ) STRICT;

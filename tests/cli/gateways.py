@@ -67,3 +67,36 @@ with Box() as box:
         r = got[name]
         took = (r["finished_ns"] - r["started_ns"]) / 1e9
         expect(abs(took - seconds) < 1e-6, f"{name} took {seconds} s, got {took}")
+
+
+def caddy(ts, asked, code, error=None, answered=None, sent=0):
+    """One line of Caddy: of its access log, or of its error log, which says a request that failed once more."""
+    line = {"level": "error" if error else "info", "ts": ts, "logger": "http.log.error.log0" if error else "http.log.access.log0",
+            "msg": error or "handled request",
+            "request": {"remote_ip": "203.0.113.9", "client_ip": "203.0.113.9", "method": "POST", "uri": "/v1/completions",
+                        "headers": {"X-Request-Id": [asked]} if asked else {}}, "duration": 0.25, "status": code}
+    if error:
+        line.update(err_id="none1", err_trace="reverseproxy.statusError (reverseproxy.go:1390)")
+    else:
+        line.update(bytes_read=9, user_id="", size=sent, resp_headers={"X-Request-Id": [answered]} if answered else {})
+    return json.dumps(line) + "\n"
+
+
+REFUSED = "dial tcp 10.0.0.7:30000: connect: connection refused"
+# Caddy says a request that failed twice: one response, in whatever order and however many files
+PAIR = [caddy(1789355590.2120, "req-1", 502, REFUSED), caddy(1789355590.2121, "req-1", 502)]
+MORE = [caddy(1789355591.2120, "req-2", 502, REFUSED), caddy(1789355591.2121, "req-2", 502, answered="chatcmpl-Ed4l"),
+        caddy(1789355592.5, "req-3", 502, REFUSED),                                 # its access log is off
+        caddy(1789355593.5, "req-4", 200, sent=90),
+        caddy(1789355694.5, "req-1", 502, REFUSED), caddy(1789355694.5, "req-1", 502)]  # the client asks again
+for files in (PAIR + MORE,), (PAIR[::-1] + MORE,), (PAIR[:1] + MORE[:1] + MORE[2:3] + MORE[4:5], PAIR[1:] + MORE[1:2] + MORE[3:4] + MORE[5:]):
+    with Box() as box:
+        for i, lines in enumerate(files):
+            box.write(f"logs/caddy-{'ab'[i]}.log", "".join(lines))
+        for row in box.json("ingest", "case.ptc", "logs")["rows"]:
+            expect(row["format"] == "gateway-json" and row["unparsed"] == 0, f"Caddy is read whole: {row}")
+        got = sorted((r["name"], r["status"], r["delivered"]) for r in box.json(
+            "sql", "case.ptc", "SELECT name, status, delivered FROM response JOIN request USING(request)")["rows"])
+        want = [("req-1", 502, "no"), ("req-1#2", 502, "no"), ("req-2", 502, "no"), ("req-3", 502, "no"), ("req-4", 200, "yes")]
+        expect([("req-2" if n == "chatcmpl-Ed4l" else n, s, d) for n, s, d in got] in (want, want[2:3] + want[:2] + want[3:]),
+               f"one response each: {got}")

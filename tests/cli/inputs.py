@@ -101,6 +101,17 @@ with Box() as box:
     gaps = box.json("gaps", "case.ptc", code=1)["rows"]
     expect(("failed_source", rows[2]["source"]) in {(g["kind"], g["source"]) for g in gaps}, f"a gap for it: {gaps}")
 
+# what is missing says of what: files that a rotation leaves out, records that were torn
+with Box() as box:
+    leg = '{"id": "r%d", "finish_reason": {"type": "stop"}, "prompt_tokens": 7, "completion_tokens": 1, "request_received_ts": %d.5}\n'
+    for name, at in (("4", 0), ("3", 1000), ("1", 2000)):
+        box.write(f"logs/m.log.{name}", leg % (at, 1789355564 + at) + leg % (at + 1, 1789356464 + at) + ("" if at else leg[:30] + "\n"))
+    box.json("ingest", "case.ptc", "logs")
+    for verb in ("gaps",), ("query", "log_gap"):
+        rows = box.json(verb[0], *(("case.ptc",) + verb[1:]), code=(0, 1))["rows"]
+        got = sorted((g["kind"], g["missing"], g["unit"]) for g in rows)
+        expect(got == [("rotation", 1, "files"), ("torn", 1, "records")], f"units of what is missing: {rows}")
+
 # what cannot be opened is a source that failed, until it can
 with Box() as box:
     box.write("in/good.jsonl", PAGES)
