@@ -13,6 +13,9 @@ int pattern_compile(struct pattern **ret, const char *regex, bool extended, stru
 /* The same, but it must match all of a text, from its first byte to its last. */
 int pattern_compile_whole(struct pattern **ret, const char *regex, struct err *err) MUST_CHECK;
 void pattern_free(struct pattern *p);
+/* The name of a group that the pattern has twice under different numbers, as (?J) allows; NULL: none. Which one is meant cannot be
+ * said then. */
+const char *pattern_twice(const struct pattern *p);
 /* Does the pattern have a group of that name? */
 bool pattern_has(const struct pattern *p, const char *group);
 int match_new(struct match **ret, struct err *err) MUST_CHECK;

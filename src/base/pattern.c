@@ -85,6 +85,24 @@ bool pattern_has(const struct pattern *p, const char *group)
 	return pcre2_substring_number_from_name(p->code, (PCRE2_SPTR)group) > 0;
 }
 
+/* Entries of the table are sorted by name: the number, two bytes, and the name. */
+const char *pattern_twice(const struct pattern *p)
+{
+	uint32_t n = 0, size = 0;
+	PCRE2_SPTR table = NULL;
+
+	pcre2_pattern_info(p->code, PCRE2_INFO_NAMECOUNT, &n);
+	pcre2_pattern_info(p->code, PCRE2_INFO_NAMEENTRYSIZE, &size);
+	pcre2_pattern_info(p->code, PCRE2_INFO_NAMETABLE, &table);
+	for (uint32_t i = 1; i < n; i++) {
+		const char *name = (const char *)table + (size_t)i * size + 2;
+
+		if (strcmp(name, name - size) == 0)
+			return name;
+	}
+	return NULL;
+}
+
 void pattern_free(struct pattern *p)
 {
 	if (!p)

@@ -41,7 +41,23 @@ static bool usable(struct json_value v)
 	return json_given(v) && !(json_string(v, &t) && nothing(t));
 }
 
-static struct got look(const struct map_from *from, const struct map_view *v)
+/* An object, or a list of nothing but objects, is there; but it is no value that a column can hold. */
+static bool is_value(struct json_value v)
+{
+	struct json_iter it = json_iter(v);
+	struct json_value one;
+	struct text key, t;
+	char tmp[VALUE_TMP];
+	if (json_type(v) != JSON_ARRAY)
+		return !json_is_object(v);
+	while (json_next(&it, &key, &one))
+		if (json_id(one, tmp, &t))
+			return true;
+	return false;
+}
+
+/* values: only what a column can hold counts. */
+static struct got look(const struct map_from *from, const struct map_view *v, bool values)
 {
 	for (unsigned i = 0; i < from->n; i++) {
 		struct got g = {.is_json = !v->match};
@@ -49,7 +65,7 @@ static struct got look(const struct map_from *from, const struct map_view *v)
 			g.t = match_group(v->match, from->at[i]);
 		else
 			g.v = json_path(v->doc, from->at[i]);
-		g.there = g.is_json ? usable(g.v) : !nothing(g.t);
+		g.there = g.is_json ? usable(g.v) && (!values || is_value(g.v)) : !nothing(g.t);
 		if (g.there)
 			return g;
 	}
@@ -300,7 +316,7 @@ static bool double_stamp(const struct map_time *t, double d, struct stamp *ret)
 
 static bool stamp_at(struct parse *p, const struct map_time *t, const struct map_view *v, struct stamp *ret)
 {
-	struct got g = look(&t->from, v);
+	struct got g = look(&t->from, v, true);
 	double d;
 	if (!g.there)
 		return false;
@@ -313,7 +329,7 @@ static bool stamp_at(struct parse *p, const struct map_time *t, const struct map
 
 static bool when_holds(const struct map_when *w, const struct map_view *v)
 {
-	struct got g = look(&w->from, v);
+	struct got g = look(&w->from, v, w->n_is > 0);
 	struct text t = g.t;
 	char tmp[VALUE_TMP];
 	bool b;
@@ -338,7 +354,7 @@ bool map_has_all(const struct map_shape *s, const struct map_view *v, const char
 			return false;
 		}
 	for (unsigned i = 0; i < s->n_fields; i++)
-		if (s->fields[i].must && !look(&s->fields[i].from, v).there) {
+		if (s->fields[i].must && !look(&s->fields[i].from, v, true).there) {
 			*ret_missing = s->fields[i].from.at[0];
 			return false;
 		}
@@ -399,7 +415,7 @@ static void set_text(struct event *e, unsigned column, struct text t)
 static void set_column(struct parse *p, struct event *e, const struct map_field *f, const struct map_view *v)
 {
 	const struct event_column *c = &event_kinds[e->kind].columns[f->to];
-	struct got g = look(&f->from, v);
+	struct got g = look(&f->from, v, true);
 	struct stamp at;
 	int64_t n;
 	if (f->constant || (g.there && f->n_values)) {
@@ -458,7 +474,7 @@ static int emit(struct parse *p, const struct map_shape *s, const struct map_vie
 			set_column(p, e, f, v);
 			continue;
 		}
-		struct got g = look(&f->from, v);
+		struct got g = look(&f->from, v, true);
 		if (g.there && f->to == TO_WORKER)
 			event_worker(e, text_got(p, &g));
 		else if (g.there && (!number_got(&g, f->scale, &duration) || duration > INT64_C(1000000000000000)))

@@ -230,6 +230,9 @@ static int miss_json(struct proof *x, struct text record, const struct map_shape
 	if (name.len)
 		return say(x, "records[%u] '%s': path '%s' is missing: the value at byte %zu is no object", i, s->name,
 			   missing, off);
+	if (record.ptr[off] == '{' || record.ptr[off] == '[')
+		return say(x, "records[%u] '%s': path '%s' is %s at byte %zu, and no value: name what is in it", i,
+			   s->name, missing, record.ptr[off] == '{' ? "an object" : "a list without a value", off);
 	return say(x, "records[%u] '%s': path '%s' has another value at byte %zu: %.*s", i, s->name, missing, off,
 		   (int)MIN(len, SHOWN), record.ptr + off);
 }

@@ -39,6 +39,12 @@ static int read_regex(struct reader *r, struct json_value v, struct map_shape *s
 		rc = rc == ERR_NOMEM
 			 ? err_nomem(r->err)
 			 : err_set(r->err, ERR_INPUT, "the map is wrong at %s: %s", reader_place(r), why.what);
+	if (rc == 0 && pattern_twice(s->regex))
+		rc = err_set(
+		    r->err, ERR_INPUT,
+		    "the map is wrong at %s: two groups are called '%s', and which of them is meant cannot be said: "
+		    "alternatives share one inside of (?|...|...)",
+		    reader_place(r), pattern_twice(s->regex));
 	reader_leave(r, was);
 	return rc;
 }

@@ -56,6 +56,9 @@ def samples_that_do_not(box):
             ("samples.1.gives", "unparsed", "sample 2: must be unparsed, but is context"),
             ("samples.0.record.req", {"name": "x"}, "path 'req.id' is missing: no member 'id' in the object at byte "),
             ("samples.0.record.req", 7, "path 'req.id' is missing: the value at byte "),
+            ("samples.0.record.req.id", {"n": 1}, "path 'req.id' is an object at byte "),
+            ("samples.0.record.req.id", [], "path 'req.id' is a list without a value at byte "),
+            ("samples.0.record.req.id", [{"n": 1}, None], "path 'req.id' is a list without a value at byte "),
             ("samples.0.record.kind", "open", "path 'kind' has another value at byte 8: \"open\"")):
         m = changed(JSON, at, value)
         out = test(box, m, 3).stdout.decode()
@@ -104,6 +107,7 @@ def wrong_maps(box):
             (JSON, "samples.0.gives", 7, "samples[0]", "what it must give"),
             (TEXT, "records.0.regex", "(?<id>", "records[0].regex", "bad regular expression at offset"),
             (TEXT, "records.0.regex", "(?<at>.)", "records[0].fields.worker", "name of a group"),
+            (TEXT, "records.1.regex", "(?J)(?:A (?<rid>.)|B (?<rid>.)) (?<at>.)(?<why>.)", "records[1].regex", "two groups are called 'rid'"),
             (TEXT, "records.1.fields.what", None, "records[1].fields", 'a field "what"')):
         if at == "records.1.when":
             value, m = [], changed(m, "records.1.event", "gateway")
@@ -119,6 +123,20 @@ def wrong_maps(box):
     expect("a key twice" in p.stderr.decode() and "'pagetrail_map'" in p.stderr.decode(), "a key that stands twice is a warning")
     p = box.run("formats", "test", "--map", "no.json", code=3)
     expect("no.json" in one_line_error(p), "a map that is not there")
+
+
+def what_must_stands_for(box):
+    """`must` is met by a value; an object is none, and the next path is tried. Alternatives share a group in (?|...)."""
+    field = {"from": ["req", "rid"], "must": True}
+    test(box, {"pagetrail_map": 1, "format": "objects", "reads": "json",
+               "records": [{"when": [{"from": "req"}], "fields": {"gateway_id": field, "model": "m", "room": "rooms"}}],
+               "samples": [{"record": {"req": {"id": "a"}, "m": "x"}, "gives": "unparsed"},
+                           {"record": {"rid": "b", "m": "x"}, "gives": "unparsed"},
+                           {"record": {"req": {"id": "a"}, "rid": "b", "m": {"n": "x"}, "rooms": [7, 8]},
+                            "gives": {"what": "access", "gateway_id": "b", "room": "7,8"}}]})
+    test(box, {"pagetrail_map": 1, "format": "shared", "reads": "regex",
+               "records": [{"regex": "(?|A (?<id>.)|B:(?<id>.))", "fields": {"gateway_id": "id"}}],
+               "samples": [{"record": f"{head}{i}", "gives": {"what": "access", "gateway_id": i}} for head, i in (("A ", "x"), ("B:", "y"))]})
 
 
 def slow_expression(box):
@@ -196,6 +214,7 @@ with Box() as box:
     examples_hold(box)
     samples_that_do_not(box)
     wrong_maps(box)
+    what_must_stands_for(box)
     slow_expression(box)
     in_a_case(box)
     taken_over(box)

@@ -98,6 +98,27 @@ static void test_whole(void **state)
 	match_free(m);
 }
 
+/* (?J) lets a name stand twice; with (?| it is one group. */
+static void test_twice(void **state)
+{
+	static const char *const regex[] = {"(?J)(?:(?<b>x)|(?<a>y)|(?<b>z))", "(?|(?<a>x)|(?<a>y))", "(?<a>x)(?<ab>y)",
+					    "x"};
+	static const char *const want[] = {"b", NULL, NULL, NULL};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct pattern *p;
+		const char *name;
+
+		assert_int_equal(pattern_compile(&p, regex[i], false, NULL), 0);
+		name = pattern_twice(p);
+		assert_int_equal(name != NULL, want[i] != NULL);
+		if (name)
+			assert_string_equal(name, want[i]);
+		pattern_free(p);
+	}
+}
+
 static void test_bad(void **state)
 {
 	struct pattern *p;
@@ -144,7 +165,8 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups), cmocka_unit_test(test_whole),
-					   cmocka_unit_test(test_bad), cmocka_unit_test(test_limits)};
+					   cmocka_unit_test(test_twice), cmocka_unit_test(test_bad),
+					   cmocka_unit_test(test_limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
