@@ -150,7 +150,8 @@ static const struct alias aliases[] = {
 	{"upstream_response_time", MARK, 0, NGINX}, {"sent_http_x_request_id", HOP_ID, 0, NGINX},
 	{"http_x_request_id", ASKED_ID, 0, NGINX}, {"sent_http_content_type", CONTENT_TYPE, 0, NGINX},
 	{"remote_user", TENANT, 8, 0}, {"request", REQUEST_LINE, 0, 0}, {"http_x_tenant_id", TENANT, 6, 0},
-	/* Cloudflare AI Gateway: log push and log API */
+	/* Cloudflare AI Gateway: Logpush (dataset ai_gateway_events) and log API, by their documents; Metadata may be
+	 * {"type":"encrypted","data":…} and names no tenant then */
 	{"metrics.durationms", MS, 1, CLOUDFLARE}, {"requestedmodel", MODEL, 1, CLOUDFLARE}, {"statuscode", STATUS, 0, 0},
 	{"ratelimited", MARK, 0, CLOUDFLARE}, {"routingdecisionid", ID, 3, CLOUDFLARE}, {"endpoint", ROUTE, 3, 0},
 	{"tokens_in", INPUT, 1, CLOUDFLARE}, {"tokens_out", OUTPUT, 1, CLOUDFLARE}, {"success", SUCCESS, 0, 0},
