@@ -13,6 +13,9 @@ struct rehearsal_options {
 	uint64_t seed;
 	const char *dir;  /* made when missing; must be empty or absent */
 	int64_t requests; /* 0: the scenario's own number */
+	/* Order of the workers' free lists: NULL or "sorted", as SGLang's in disaggregated mode; "shuffled", as nobody's: for
+	 * what must not depend on the order, and for a model of it that must be seen to fail. */
+	const char *allocator;
 };
 struct rehearsal_scenario {
 	const char *name, *summary;

@@ -12,6 +12,7 @@ static int run(int argc, char **argv, struct err *err)
 	const struct option_spec options[] = {{"--scenario", OPTION_TEXT, &o.scenario},
 					      {"--seed", OPTION_INT, &seed},
 					      {"--requests", OPTION_INT, &requests},
+					      {"--allocator", OPTION_TEXT, &o.allocator},
 					      {"--list", OPTION_FLAG, &list}};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), NULL, 0, 0, 1, err);
@@ -41,14 +42,17 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_simulate = {
     .name = "simulate",
-    .synopsis = "DIR [--scenario S] [--seed N] [--requests N] | --list",
+    .synopsis = "DIR [--scenario S] [--seed N] [--requests N] [--allocator A] | --list",
     .summary = "Writes the logs of a rehearsal incident, with the truth",
-    .help = "A model of a disaggregated fleet runs and leaves the logs that such a fleet leaves. The same scenario,\n"
-	    "seed and size give the same bytes. truth.json says what really happened; leave it out of the ingest.\n\n"
-	    "  --scenario S   see --list; default incident\n"
-	    "  --seed N       default 1\n"
-	    "  --requests N   size of the population\n\n"
-	    "  pagetrail simulate rehearsal/ --scenario incident --seed 7\n"
-	    "  pagetrail ingest case.ptc rehearsal/logs\n",
+    .help =
+	"A model of a disaggregated fleet runs and leaves the logs that such a fleet leaves. The same scenario,\n"
+	"seed and size give the same bytes. truth.json says what really happened; leave it out of the ingest.\n\n"
+	"  --scenario S   see --list; default incident\n"
+	"  --seed N       default 1\n"
+	"  --requests N   size of the population\n"
+	"  --allocator A  order in which pages are used again: sorted (the default, as SGLang does in\n"
+	"                 disaggregated mode) or shuffled, to see what a replay is worth when its model is wrong\n\n"
+	"  pagetrail simulate rehearsal/ --scenario incident --seed 7\n"
+	"  pagetrail ingest case.ptc rehearsal/logs\n",
     .run = run,
 };

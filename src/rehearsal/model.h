@@ -75,6 +75,7 @@ struct pool {
 	uint32_t *free, n_free, free_head; /* taken from the front */
 	uint32_t *released, n_released;    /* merged and sorted into `free` when that runs short */
 };
+/* With model.shuffled the free list has a random order instead. */
 void pool_boot(struct model *m, struct pool *p, int64_t tokens);
 void pool_done(struct pool *p);
 uint32_t pool_available(const struct pool *p);
@@ -257,6 +258,8 @@ struct model {
 	int64_t n_normal;
 	bool late_write, bursts, sharing, long_prompts, messy;
 	struct rng mess; /* so that the model runs as it would without the mess */
+	bool shuffled;
+	struct rng shuffle; /* likewise */
 	struct source source[2];
 	unsigned n_sources;
 	struct restart restart[32];

@@ -3,12 +3,23 @@
  *
  * Pages are taken from the front of the free list. Freed ones go to a release list, which is merged and sorted into the
  * free list only when that runs short: so the whole pool is used in turn, and a page keeps its last content for a long
- * time. Freeing clears the owner and never the content.
+ * time. Freeing clears the owner and never the content. With model.shuffled the free list is shuffled where it would be
+ * sorted.
  */
 #include "model.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static void shuffle(struct model *m, uint32_t *at, uint32_t n)
+{
+	for (uint32_t i = n; i > 1; i--) {
+		uint32_t k = (uint32_t)rng_below(&m->shuffle, i), x = at[k];
+
+		at[k] = at[i - 1];
+		at[i - 1] = x;
+	}
+}
 
 void pool_boot(struct model *m, struct pool *p, int64_t tokens)
 {
@@ -27,6 +38,8 @@ void pool_boot(struct model *m, struct pool *p, int64_t tokens)
 	for (uint32_t i = 0; i < n; i++)
 		p->free[i] = i + 1;
 	p->n_free = n;
+	if (m->shuffled)
+		shuffle(m, p->free, n);
 }
 
 void pool_done(struct pool *p)
@@ -49,14 +62,17 @@ static int number_cmp(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-static void pool_merge(struct pool *p)
+static void pool_merge(struct model *m, struct pool *p)
 {
 	memmove(p->free, p->free + p->free_head, sizeof(*p->free) * p->n_free);
 	memcpy(p->free + p->n_free, p->released, sizeof(*p->free) * p->n_released);
 	p->free_head = 0;
 	p->n_free += p->n_released;
 	p->n_released = 0;
-	qsort(p->free, p->n_free, sizeof(*p->free), number_cmp);
+	if (m->shuffled)
+		shuffle(m, p->free, p->n_free);
+	else
+		qsort(p->free, p->n_free, sizeof(*p->free), number_cmp);
 }
 
 bool pool_take(struct model *m, struct pool *p, uint32_t n, struct page_list *to)
@@ -64,7 +80,7 @@ bool pool_take(struct model *m, struct pool *p, uint32_t n, struct page_list *to
 	if (m->rc || n > pool_available(p))
 		return false;
 	if (n > p->n_free)
-		pool_merge(p);
+		pool_merge(m, p);
 	if (to->n + n > to->cap) {
 		uint32_t cap = MAX(to->n + n, 8);
 		uint32_t *q = realloc(to->at, sizeof(*q) * cap);

@@ -140,6 +140,11 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 	}
 	if (o->requests < 0 || o->requests > REQUESTS_MAX)
 		return err_set(err, ERR_USAGE, "the number of requests must lie between 1 and %d", REQUESTS_MAX);
+	bool shuffled = o->allocator && !strcmp(o->allocator, "shuffled");
+	if (o->allocator && !shuffled && strcmp(o->allocator, "sorted")) {
+		err_set(err, ERR_USAGE, "there is no allocator \"%s\"", o->allocator);
+		return err_hint(err, "take sorted or shuffled");
+	}
 	rc = folder_ready(o->dir, err);
 	if (rc)
 		return rc;
@@ -150,7 +155,9 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 	m->err = err;
 	m->again = m->victim = NONE;
 	m->n_normal = o->requests ? o->requests : default_requests[s];
+	m->shuffled = shuffled;
 	rng_seed(&m->rng, o->seed);
+	rng_seed(&m->shuffle, o->seed);
 	fleet_plan(m);
 	model_run(m);
 	write_all(m);

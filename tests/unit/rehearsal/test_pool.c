@@ -72,12 +72,43 @@ static void pages_are_used_in_turn(void **state)
 	free(c.at);
 }
 
+/* Every page once, in no order, and the same for the same seed. */
+static void shuffled_pages_are_whole(void **state)
+{
+	uint32_t first[64];
+
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		struct model m = {.shuffled = true};
+		struct pool p = {0};
+		struct page_list a = {0};
+		bool seen[65] = {false}, rising = true;
+
+		rng_seed(&m.shuffle, 9);
+		pool_boot(&m, &p, 64 * PAGE_TOKENS);
+		assert_true(pool_take(&m, &p, 64, &a));
+		for (uint32_t i = 0; i < 64; i++) {
+			assert_in_range(a.at[i], 1, 64);
+			assert_false(seen[a.at[i]]);
+			seen[a.at[i]] = true;
+			rising &= !i || a.at[i] > a.at[i - 1];
+			if (turn)
+				assert_int_equal(first[i], a.at[i]);
+			first[i] = a.at[i];
+		}
+		assert_false(rising);
+		free(a.at);
+		pool_done(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(numbers_are_fixed),
 	    cmocka_unit_test(exponential_has_its_mean),
 	    cmocka_unit_test(pages_are_used_in_turn),
+	    cmocka_unit_test(shuffled_pages_are_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
