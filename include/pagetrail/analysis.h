@@ -9,6 +9,7 @@
  *   exposed()              one row per request on the exposed side
  *   lineage(request)       legs, pages, writers before, readers after of one request
  *   explain(request)       for each response of it: class, predicates, reasons, facts, and what would change the answer
+ *   replay(request)        whose pages a victim was most likely given, by a model of the allocator; without request: all
  */
 #pragma once
 

@@ -37,6 +37,9 @@
 /* Pages of one pool, tokens of one prompt: plausibility bounds against hostile numbers
  * (a 1 TiB pool of 1-token pages is below; memory of the sweep is proportional to pages). */
 #define POOL_MAX_PAGES          (64u * 1024 * 1024)
+/* Pages that the replay of one boot touches before it is given up: a million requests of 8000 tokens on a pool of single
+ * tokens; about half a minute. */
+#define REPLAY_WORK_MAX         (UINT64_C(1) << 34)
 #define TOKENS_MAX              ((int64_t)1 << 40)
 /* Page runs in one record. */
 #define PAGE_RUNS_MAX           (1u << 20)

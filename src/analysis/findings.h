@@ -90,6 +90,8 @@ static inline bool finding_has_candidates(const struct finding *f)
 /* The worker in whose pool it must have read; 0: not known. */
 int64_t finding_place(const struct findings *f, const struct finding *x);
 
+/* "0.5.10", "v0.5.10.post1", "0.5.9+cu124": numbers of a final release. false for all others. */
+bool version_final(struct text v, int ret[3]);
 /* What a version string decides about the built-in hypothesis: yes affected, no fixed, else unknown and why. */
 enum tri version_affected(struct text engine, struct text version, enum reason *ret_why);
 

@@ -39,8 +39,7 @@ static bool local_is_plain(struct text local)
 	return false;
 }
 
-/* "0.5.10", "v0.5.10.post1", "0.5.9+cu124": numbers of a final release. false for all others. */
-static bool final_release(struct text v, int ret[3])
+bool version_final(struct text v, int ret[3])
 {
 	v = text_trim(v);
 	if (v.len && (v.ptr[0] == 'v' || v.ptr[0] == 'V'))
@@ -79,7 +78,7 @@ enum tri version_affected(struct text engine, struct text version, enum reason *
 	if (!engine.len || !version.len)
 		return TRI_UNKNOWN;
 	*ret_why = REASON_VERSION_UNDECIDED;
-	if (!final_release(version, v) || (v[0] == 0 && v[1] == 0 && v[2] == 0))
+	if (!version_final(version, v) || (v[0] == 0 && v[1] == 0 && v[2] == 0))
 		return TRI_UNKNOWN;
 	for (int i = 0; i < 3; i++) {
 		if (v[i] == fixed_in[i])

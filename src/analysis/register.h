@@ -32,7 +32,8 @@ int analysis_answers(struct analysis *a, enum answers_depth depth, struct answer
 void answers_drop(struct answers *a);                                /* accepts NULL */
 struct text answers_tenant(const struct answers *a, int64_t tenant); /* {NULL,0}: unknown */
 
-extern const struct rowset_spec exposures_rowset, lineage_rowset, findings_rowset, exposed_rowset, explain_rowset;
+extern const struct rowset_spec exposures_rowset, lineage_rowset, findings_rowset, exposed_rowset, explain_rowset,
+    replay_rowset;
 
 /* Appends a ref as a JSON string to a list that was begun with '['; nothing for a mark without a record, and none
  * twice. */
