@@ -90,3 +90,8 @@
 #define EXPLAIN_LINE_MAX_BYTES  240
 /* A command line table cell. */
 #define CELL_MAX_BYTES          4096
+/* A picture is for one look: workers in it (those with affected responses first), rows that are kept to draw it (about 100
+ * bytes each), and edges of a graph, above which requests are drawn together by tenant. What is left out is said in it. */
+#define PICTURE_LANES_MAX       40
+#define PICTURE_ROWS_MAX        ((size_t)4 << 20)
+#define PICTURE_EDGES_MAX       200

@@ -25,6 +25,7 @@ static int take_value(const struct option_spec *spec, const char *value, struct 
 	struct text t = text_of(value);
 	switch (spec->kind) {
 	case OPTION_FLAG: return err_set(err, ERR_USAGE, "option %s takes no value", spec->name);
+	case OPTION_FILE:
 	case OPTION_TEXT:
 		if (!*value)
 			return err_set(err, ERR_USAGE, "option %s needs a value that is not empty", spec->name);
@@ -104,6 +105,8 @@ int args_parse(struct args *ret, int argc, char **argv, const struct option_spec
 			*(bool *)spec->value = true;
 			continue;
 		}
+		if (spec->kind == OPTION_FILE && !value && (i + 1 >= argc || (argv[i + 1][0] == '-' && argv[i + 1][1])))
+			value = "-";
 		if (spec->kind != OPTION_FLAG && !value) {
 			if (i + 1 >= argc) {
 				err_set(err, ERR_USAGE, "option %s needs a value", spec->name);

@@ -293,6 +293,26 @@ int ask_query(struct case_file *c, const char *name, struct ask *a, const char *
 	return rc;
 }
 
+int ask_rows(struct case_file *c, const char *name, const struct ask *a,
+	     int (*add)(void *ctx, struct sql *s, struct err *err), void *ctx, struct err *err)
+{
+	const struct query_text *q = query_find(queries, n_queries, text_of(name));
+	struct query_info info;
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (!q)
+		return err_set(err, ERR_BUG, "no query '%s'", name);
+	int rc = query_info_parse(q, &info, err);
+	if (rc)
+		return rc;
+	rc = sql_prepare(&s, c, q->sql, err);
+	if (!rc)
+		rc = bind_params(s, &info, a, err);
+	while (!rc && (rc = sql_step(s, err)) == 1)
+		rc = system_stop ? err_set(err, ERR_INTERRUPTED, "stopped") : add(ctx, s, err);
+	query_info_done(&info);
+	return rc;
+}
+
 int ask_known(struct case_file *c, const char *sql, const char *what, const char *value, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;

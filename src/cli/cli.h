@@ -13,7 +13,8 @@
 #include "pagetrail/stamp.h"
 
 /* --- args.c: options may stand anywhere; "--" ends them; --name=value and --name value --- */
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_TIME, OPTION_PARAM };
+/* OPTION_FILE: a text that may be missing, which means "-", standard output. */
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_FILE, OPTION_INT, OPTION_TIME, OPTION_PARAM };
 struct option_spec {
 	const char *name; /* "--json" */
 	enum option_kind kind;
@@ -126,6 +127,9 @@ int ask_as_of(struct case_file *c, const struct ask *a, int64_t *ret_ns, struct 
 int ask_query(struct case_file *c, const char *name, struct ask *a, const char *table_columns,
 	      int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
 	      struct err *err) MUST_CHECK;
+/* The same rows, given to add() one by one in place of being printed. */
+int ask_rows(struct case_file *c, const char *name, const struct ask *a,
+	     int (*add)(void *ctx, struct sql *s, struct err *err), void *ctx, struct err *err) MUST_CHECK;
 /* Adds a parameter of the verb's own (a named option); NULL value: nothing. */
 void ask_param(struct ask *a, const char *name, const char *value);
 /* A name that nobody has would read as "nothing found": ERR_INPUT unless the statement gives a row for it. NULL: no check. */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* picture.h - pictures of their own, as SVG or DOT: drawn from rows that a query gives, so that the table of the same query
+ * is equal to them
+ *
+ * Rows are added in the order of the query; texts are copied. The same rows give the same bytes. What a picture has no room
+ * for is counted in the picture itself, with the command that lists it.
+ */
+#pragma once
+
+#include "pagetrail/buf.h"
+#include "pagetrail/err.h"
+
+struct picture_words {
+	struct text title;          /* heading */
+	struct text command;        /* that prints the same data as a table */
+	int64_t since_ns, until_ns; /* what was asked for; TIME_UNKNOWN: all */
+};
+
+/* --- timeline: one lane a worker (queries/lanes.sql) --- */
+struct lanes_row {
+	struct text worker; /* empty: not known */
+	struct text what;   /* coverage, boot, gap, exposed_window, recipient_window, response */
+	struct text kind;   /* coverage: role; gap: its kind; response: its class */
+	struct text detail; /* boot: version; gap: effect; response: request; coverage: page_log or none */
+	int64_t from_ns, to_ns;
+	int64_t pool_tokens, input_limit, page_size; /* of a boot; 0: not known */
+	int64_t count;                               /* of a window: responses */
+};
+struct lanes;
+int lanes_new(struct lanes **ret, struct err *err) MUST_CHECK;
+int lanes_add(struct lanes *l, const struct lanes_row *row, struct err *err) MUST_CHECK;
+int lanes_draw(struct lanes *l, const struct picture_words *w, struct buf *out, struct err *err) MUST_CHECK;
+void lanes_free(struct lanes *l); /* accepts NULL */
+DEFINE_CLEANUP(struct lanes *, lanes_free)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* picture.c - a picture's words and its file */
+#include "picture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As a shell reads it: in single quotes where it is more than letters, digits and what is plain in any shell. */
+static int put_word(struct buf *b, struct text t, struct err *err)
+{
+	bool plain = t.len > 0;
+	for (size_t i = 0; i < t.len; i++)
+		plain &= (t.ptr[i] >= 'a' && t.ptr[i] <= 'z') || (t.ptr[i] >= 'A' && t.ptr[i] <= 'Z') ||
+			 (t.ptr[i] >= '0' && t.ptr[i] <= '9') || (t.ptr[i] && strchr("-_.:/@%+,=", t.ptr[i]));
+	if (plain)
+		return buf_add_text(b, t, err);
+	int rc = buf_add_char(b, '\'', err);
+	for (size_t i = 0; !rc && i < t.len; i++)
+		rc = t.ptr[i] == '\'' ? buf_add_text(b, TEXT("'\\''"), err) : buf_add_char(b, t.ptr[i], err);
+	return rc ? rc : buf_add_char(b, '\'', err);
+}
+
+int picture_command(struct buf *b, const char *query, const struct ask *a, struct err *err)
+{
+	CLEANUP(buf_done) struct buf word = BUF_INIT(64 * KIB);
+	int rc = buf_printf(b, err, "pagetrail query CASE %s", query);
+	for (unsigned i = 0; !rc && i < a->params.n; i++) {
+		buf_clear(&word);
+		rc = buf_printf(&word, err, "%.*s=%.*s", TEXT_ARG(a->params.name[i]), TEXT_ARG(a->params.value[i]));
+		if (!rc)
+			rc = buf_add_text(b, TEXT(" --param "), err);
+		if (!rc)
+			rc = put_word(b, buf_text(&word), err);
+	}
+	return rc;
+}
+
+int picture_title(struct buf *b, const char *what, struct case_file *c, struct err *err)
+{
+	static const struct {
+		const char *key, *lead;
+	} parts[] = {{"id", ", case "}, {"title", ": "}};
+	CLEANUP(buf_done) struct buf value = BUF_INIT(64 * KIB);
+	int rc = buf_add_text(b, text_of(what), err);
+	for (size_t i = 0; rc >= 0 && i < ARRAY_SIZE(parts); i++) {
+		buf_clear(&value);
+		rc = case_info_get(c, parts[i].key, &value, err);
+		if (rc == 0 && value.len)
+			rc = buf_printf(b, err, "%s%.*s", parts[i].lead, TEXT_ARG(text_sub(buf_text(&value), 0, 60)));
+	}
+	return MIN(rc, 0);
+}
+
+static bool is_case(const char *file)
+{
+	char head[16] = "";
+	FILE *f = fopen(file, "re");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+	if (f)
+		fclose(f);
+	return n == sizeof(head) && !memcmp(head, "SQLite format 3", sizeof(head));
+}
+
+static int refused(const char *file, struct err *err)
+{
+	err_set_errno(err, ERR_IO, "cannot write '%s'", file);
+	err_hint(err, "the folder must exist, be writable and have room");
+	return ERR_IO;
+}
+
+int picture_write(const char *file, struct text bytes, struct err *err)
+{
+	CLEANUP(buf_done) struct buf part = BUF_INIT(64 * KIB);
+	if (!strcmp(file, "-")) {
+		fwrite(bytes.ptr, 1, bytes.len, stdout); /* a failure is seen by system_flush() */
+		return 0;
+	}
+	if (is_case(file)) {
+		err_set(err, ERR_USAGE, "'%s' is a database, perhaps a case: it is not written over", file);
+		return err_hint(err, "name another file for the picture");
+	}
+	int rc = buf_printf(&part, err, "%s.XXXXXX", file);
+	if (rc)
+		return rc;
+	int fd = mkostemp(part.ptr, O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		return refused(file, err);
+	bool ok = fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len && !fflush(f) && !fsync(fd);
+	int saved = errno;
+	if (fclose(f) && ok) {
+		ok = false;
+		saved = errno;
+	}
+	if (ok && rename(part.ptr, file)) {
+		ok = false;
+		saved = errno;
+	}
+	if (!ok)
+		unlink(part.ptr);
+	errno = saved;
+	return ok ? 0 : refused(file, err);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* picture.h - private to cli: from a query's rows to a picture in a file */
+#pragma once
+
+#include "cli.h"
+#include "pagetrail/picture.h"
+
+/* What a picture says of itself: "pagetrail query CASE NAME --param k=v …" for the parameters of a, and the window asked for. */
+int picture_command(struct buf *b, const char *query, const struct ask *a, struct err *err) MUST_CHECK;
+/* "what, case ID: TITLE", as far as the case has them. */
+int picture_title(struct buf *b, const char *what, struct case_file *c, struct err *err) MUST_CHECK;
+/* To a file, whole or not at all; "-" is standard output. A file that is a case is not written over. */
+int picture_write(const char *file, struct text bytes, struct err *err) MUST_CHECK;

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# pictures.py - timeline, and the pictures: well-formed, inert, the same twice, equal to their table, bounded and saying so
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect, one_line_error
+
+SVG = "{http://www.w3.org/2000/svg}"
+ALLOWED = {SVG + t for t in ("svg", "title", "desc", "defs", "pattern", "rect", "circle", "path", "text", "g")}
+HIDDEN = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+def svg(box, *args, name="p.svg"):
+    """Draws to a file and to standard output; both are the same, well-formed and inert. Gives the root."""
+    box.run(*args, "--svg", name)
+    data = open(box.path(name), "rb").read()
+    expect(box.run(*args, "--svg").stdout == data == box.run(*args, "--svg", "-").stdout, f"{args}: the same bytes")
+    text = data.decode("utf-8")
+    expect(not HIDDEN.search(text), f"{args}: no hidden character")
+    root = ET.fromstring(text)
+    if shutil.which("xmllint"):
+        p = subprocess.run(["xmllint", "--noout", "--nonet", box.path(name)], capture_output=True)
+        expect(p.returncode == 0, f"xmllint to accept {args}: {p.stderr.decode()[-400:]}")
+    expect(root.get("role") == "img", "role img")
+    expect(root.find(SVG + "title").text and root.find(SVG + "desc").text, "title and desc")
+    named = root.get("aria-labelledby").split()
+    expect(named == [root.find(SVG + t).get("id") for t in ("title", "desc")], "both to name the image")
+    expect("pagetrail query CASE" in root.find(SVG + "desc").text, "desc to name the table")
+    for e in root.iter():
+        expect(e.tag in ALLOWED, f"no element {e.tag}")
+        for key, value in e.attrib.items():
+            expect(not key.startswith("on") and "href" not in key and key != "style", f"no attribute {key}")
+            expect("url(" not in value or value.startswith("url(#pt-"), f"no reference out of the file: {value}")
+    w, h = (int(x) for x in root.get("viewBox").split()[2:])
+    expect(w == 1000, "as wide as a page")
+    for e in root.iter(SVG + "text"):
+        expect(0 <= int(e.get("x")) <= w and 0 <= int(e.get("y")) <= h, f"words inside of the picture: {e.text}")
+        expect(int(e.get("font-size")) >= 11, "letters to be legible")
+    return root
+
+
+def tips(root, pattern):
+    return [m for e in root.iter(SVG + "title") for m in [re.match(pattern, e.text or "")] if m]
+
+
+def words(root):
+    return [e.text or "" for e in root.iter(SVG + "text")]
+
+
+def table_of_desc(box, root, case):
+    """Runs the command that the picture names."""
+    command = re.search(r"pagetrail (query CASE .*)$", root.find(SVG + "desc").text).group(1)
+    out = subprocess.run(["sh", "-c", f'printf "%s\\0" {command}'], capture_output=True).stdout.decode().split("\0")[:-1]
+    return box.json(*[case if a == "CASE" else a for a in out])["rows"]
+
+
+def key(at):
+    """Times with and without a fraction, in order."""
+    return at.rstrip("Z")
+
+
+def timeline(box):
+    rows = box.json("timeline", "case.ptc")["rows"]
+    expect([r["at"] for r in rows] == sorted((r["at"] for r in rows), key=key), "order of time")
+    expect({"boot_started", "leg_started", "leg_ended", "response_started", "response_ended"} <= {r["what"] for r in rows}, "every sort")
+    lines = box.run("timeline", "case.ptc", "--jsonl").stdout.decode().splitlines()
+    expect([json.loads(x) for x in lines] == rows, "--jsonl to hold the same rows")
+    request = box.json("scope", "case.ptc", "--class", "C1", code=1)["rows"][0]
+    own = box.json("timeline", "case.ptc", "--request", request["request"])["rows"]
+    expect(own == [r for r in rows if r["request"] == request["request"]], "--request: what that request did")
+    expect(box.json("timeline", "case.ptc", "--request", request["aliases"][0])["rows"] == own, "by any alias")
+    at = box.json("timeline", "case.ptc", "--worker", request["decode_worker"])["rows"]
+    expect(at == [r for r in rows if r["worker"] == request["decode_worker"]], "--worker: what happened there")
+
+    near = box.json("timeline", "case.ptc", "--around", request["request"], "--margin", "0")
+    expect([r for r in near["rows"] if r["request"] == request["request"]] == own, "--around with no margin to hold the request whole")
+    first, last = own[0]["at"], own[-1]["at"]
+    expect(all(key(first) <= key(r["at"]) <= key(last) or r["what"] == "gap" for r in near["rows"]), "and nothing before or after it")
+    wide = box.json("timeline", "case.ptc", "--around", request["request"])
+    expect(len(wide["rows"]) >= len(near["rows"]) and key(wide["params"]["since"]) < key(first), "a margin without --margin")
+    part = box.json("timeline", "case.ptc", "--since", first, "--until", last)["rows"]
+    expect(part == [r for r in rows if key(first) <= key(r["at"]) < key(last)], "a half open window")
+
+    for args in (("--around", request["request"], "--since", "2026-01-01"), ("--margin", "5"), ("--around", "x", "--margin", "-1"),
+                 ("--since", "yesterday"), ("--since", "yesterday", "--svg"), ("--request", request["request"], "--svg"), ("--svg", "a", "--svg", "b")):
+        one_line_error(box.run("timeline", "case.ptc", *args, code=2))
+    for args in (("--worker", "nowhere"), ("--request", "nobody-at-all"), ("--around", "nobody-at-all")):
+        one_line_error(box.run("timeline", "case.ptc", *args, code=3))
+
+
+def lanes(box):
+    root = svg(box, "timeline", "case.ptc")
+    rows = table_of_desc(box, root, "case.ptc")
+    expect(rows, "rows behind the picture")
+    drawn = {}
+    for m in tips(root, r"(?:(\d+) responses )?(C\d) [a-z ]+, begun "):
+        drawn[m.group(2)] = drawn.get(m.group(2), 0) + int(m.group(1) or 1)
+    want = {}
+    for r in rows:
+        if r["what"] == "response":
+            want[r["kind"]] = want.get(r["kind"], 0) + 1
+    expect(drawn == want and want, f"a mark for each response of the table: {want}, drawn {drawn}")
+    scope = box.json("scope", "case.ptc", code=(0, 1))["totals"]
+    expect(all(scope[k] == n for k, n in want.items()), f"the responses of scope: {scope}")
+    for what, tip in (("boot", r"start "), ("coverage", r"records "), ("exposed_window", r"exposed window "), ("recipient_window", r"recipient window ")):
+        n = sum(r["what"] == what and r["from"] is not None for r in rows)
+        expect(n and len(tips(root, tip)) == n, f"{n} of {what}, drawn {len(tips(root, tip))}")
+    for r in rows:
+        if r["what"] == "coverage":
+            expect(r["worker"] in words(root), f"a lane for {r['worker']}")
+    pool = next(r["pool_tokens"] for r in rows if r["what"] == "boot")
+    expect(any(f"pool {pool:,}" in w for w in words(root)), "limits beside a start")
+    worker = rows[0]["worker"]
+    one = svg(box, "timeline", "case.ptc", "--worker", worker)
+    expect({r["worker"] for r in table_of_desc(box, one, "case.ptc")} == {worker}, "one worker's lane")
+    svg(box, "timeline", "case.ptc", "--since", "2099-01-01")
+    svg(box, "timeline", "case.ptc", "--until", "1999-01-01T00:00:00.5Z")
+
+
+def gaps(box):
+    root = svg(box, "timeline", "messy.ptc")
+    rows = table_of_desc(box, root, "messy.ptc")
+    timed = [r for r in rows if r["what"] == "gap" and (r["from"] or r["to"])]
+    expect(len(timed) > 5 and len(tips(root, "gap ")) == len(timed), f"every gap to be hatched: {len(timed)}")
+    for kind in {r["kind"] for r in timed}:
+        expect(any(f"gap: {kind}" in w for w in words(root)), f"the kind {kind} beside its gap")
+    listed = box.json("timeline", "messy.ptc")["rows"]
+    within = next(r for r in listed if r["what"] == "gap" and r["until"] and key(r["until"]) > key(r["at"]))
+    inside = box.json("timeline", "messy.ptc", "--since", within["until"])["rows"]
+    expect(any(r["refs"] == within["refs"] and r["at"] == within["at"] for r in inside), "a gap that reaches into the window to be listed")
+
+
+def many_workers(box):
+    lines = []
+    for i in range(120):
+        lines.append(json.dumps({"v": 1, "ts": 1788256800 + i, "seq": 0, "worker": f"w{i:03d}", "op": "boot", "page_size": 64, "pool_pages": 8}))
+    box.write("many/pages.jsonl", "\n".join(lines) + "\n")
+    box.run("ingest", "many.ptc", "many")
+    root = svg(box, "timeline", "many.ptc")
+    said = " ".join(words(root))
+    expect(sum(bool(re.fullmatch(r"w\d{3}", w)) for w in words(root)) == 40, "a bounded number of lanes")
+    expect("Workers without a lane here: 80 of 120" in said, f"what is left out to be said: {said[-400:]}")
+
+
+NAMES = ["<script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>", "]]><!--", "\u202etxt.exe\u2066", "a\x01\x1b[31mb\x7f\x85", "&lt;&amp;&#0;",
+         "back\\slash\\\"; digraph{x}", "x" * 1000000, "\ufffe\U0001f600", "line\nbreak\r\\n\\l"]
+
+
+def hostile(box):
+    lines, pages = [], []
+    for i, name in enumerate(NAMES):
+        lines.append(json.dumps({"start_time": f"2026-09-01T10:00:{i:02d}.500Z", "request_id": f"id-{i}-" + name[:4000], "tenant": name, "model": name,
+                                 "path": "/v1/chat/completions", "status": 200, "duration": 1200, "prompt_tokens": 700000 + i,
+                                 "completion_tokens": 12, "bytes_sent": 900}).encode())
+    def page(op, **more):
+        pages.append(json.dumps({"v": 1, "ts": 1788256800 + len(pages), "seq": len(pages), "worker": "<w>&\"'\u202e\\", "op": op, **more}))
+    page("boot", page_size=64, pool_pages=1024)
+    for i, name in enumerate(NAMES):
+        rid = f"id-{i}-" + name[:4000]
+        page("alloc", rid=rid, pages=[[0, 8 + i]])
+        page("read", rid=rid, pages=[[0, 8 + i]])
+        page("write", rid=rid, pages=[[0, 8 + i]])
+        page("free", rid=rid, pages=[[0, 8 + i]])
+    box.write("logs <b>&\u202e/gate]]>way.jsonl", b"\n".join(lines) + b"\n")
+    box.write("logs <b>&\u202e/<script>.pages.jsonl", "\n".join(pages) + "\n")
+    box.write("logs <b>&\u202e/noise\x01\n.bin", os.urandom(3000))
+    box.run("init", "h.ptc", "--id", "<CASE>&\"]]>", "--title", "<script>alert('title')</script>\u202e")
+    box.run("ingest", "h.ptc", "logs <b>&\u202e", code=(0, 1, 3))
+    root = svg(box, "timeline", "h.ptc")
+    expect("<CASE>&\"]]>" in root.find(SVG + "title").text, "the case to be named as text")
+    worker = next(r["worker"] for r in box.json("query", "h.ptc", "workers")["rows"])
+    narrow = svg(box, "timeline", "h.ptc", "--worker", worker)
+    expect({r["worker"] for r in box.json("query", "h.ptc", "lanes", "--param", f"worker={worker}")["rows"]} == {worker}, "a hostile name as a parameter")
+    expect(narrow is not None and os.path.getsize(box.path("p.svg")) < 200000, "long names to be cut")
+
+
+def files(box):
+    before = open(box.path("case.ptc"), "rb").read()
+    message = one_line_error(box.run("timeline", "case.ptc", "--svg", "case.ptc", code=2))
+    expect("not written over" in message and open(box.path("case.ptc"), "rb").read() == before, "a case not to be written over")
+    one_line_error(box.run("timeline", "case.ptc", "--svg", "no/such/folder.svg", code=3))
+    os.makedirs(box.path("taken"))
+    one_line_error(box.run("timeline", "case.ptc", "--svg", "taken", code=3))
+    expect(not [n for n in os.listdir(box.dir) if n.startswith("taken.")], "no partial file beside a place that is taken")
+    expect(b"<svg" not in box.run("timeline", "case.ptc", "--svg", "file.svg").stdout, "nothing on standard output")
+
+
+with Box() as box:
+    box.run("simulate", "r", "--scenario", "late_write", "--seed", "3")
+    box.run("ingest", "case.ptc", "r/logs")
+    box.run("simulate", "m", "--scenario", "messy", "--seed", "7")
+    box.run("ingest", "messy.ptc", "m/logs", code=(0, 3))
+    timeline(box)
+    lanes(box)
+    gaps(box)
+    many_workers(box)
+    hostile(box)
+    files(box)
