@@ -91,7 +91,9 @@
 /* A command line table cell. */
 #define CELL_MAX_BYTES          4096
 /* A picture is for one look: workers in it (those with affected responses first), rows that are kept to draw it (about 100
- * bytes each), and edges of a graph, above which requests are drawn together by tenant. What is left out is said in it. */
+ * bytes each), and reads in a graph, above which requests are drawn together by tenant, and tenants by each other until there are
+ * few enough arrows to follow. What is left out is said in it. */
 #define PICTURE_LANES_MAX       40
 #define PICTURE_ROWS_MAX        ((size_t)4 << 20)
-#define PICTURE_EDGES_MAX       200
+#define PICTURE_EDGES_MAX       100
+#define PICTURE_ARROWS_MAX      60

@@ -32,3 +32,29 @@ int lanes_add(struct lanes *l, const struct lanes_row *row, struct err *err) MUS
 int lanes_draw(struct lanes *l, const struct picture_words *w, struct buf *out, struct err *err) MUST_CHECK;
 void lanes_free(struct lanes *l); /* accepts NULL */
 DEFINE_CLEANUP(struct lanes *, lanes_free)
+
+/* --- graph: who read whose pages, as DOT (graphviz) ---
+ *
+ * Requests stand in a box of their tenant. Where there would be more than PICTURE_EDGES_MAX edges, requests are drawn together
+ * by tenant, and then the tenants with the fewest reads as one; nodes that are fixed stay as they are. */
+struct graph_node {
+	struct text name;   /* nodes of the same name and tenant are one */
+	struct text tenant; /* empty: not known */
+	struct text note;   /* a second line; of the first of its name */
+	bool fixed;         /* a leg, or what else belongs to no tenant */
+};
+struct graph_edge {
+	struct graph_node from, to;
+	struct text kind;  /* stale, late_write, not_ready, uninitialised, shared; empty: a leg's hand-off */
+	struct text grade; /* physical, temporal; may be empty */
+	struct text place; /* worker */
+	int64_t pages;     /* 0: none to be said */
+};
+struct graph;
+int graph_new(struct graph **ret, struct err *err) MUST_CHECK;
+/* A node without edges, too, is drawn. */
+int graph_add_node(struct graph *g, const struct graph_node *node, struct err *err) MUST_CHECK;
+int graph_add(struct graph *g, const struct graph_edge *edge, struct err *err) MUST_CHECK;
+int graph_draw(struct graph *g, const struct picture_words *w, struct buf *out, struct err *err) MUST_CHECK;
+void graph_free(struct graph *g); /* accepts NULL */
+DEFINE_CLEANUP(struct graph *, graph_free)

@@ -104,3 +104,18 @@ int picture_write(const char *file, struct text bytes, struct err *err)
 	errno = saved;
 	return ok ? 0 : refused(file, err);
 }
+
+int picture_graph(struct case_file *c, struct graph *g, const char *title, const char *query, const struct ask *a,
+		  const char *file, struct err *err)
+{
+	CLEANUP(buf_done) struct buf dot = BUF_INIT(64 * MIB);
+	CLEANUP(buf_done) struct buf heading = BUF_INIT(64 * KIB);
+	CLEANUP(buf_done) struct buf command = BUF_INIT(64 * KIB);
+	int rc = picture_title(&heading, title, c, err);
+	if (!rc)
+		rc = picture_command(&command, query, a, err);
+	struct picture_words w = {buf_text(&heading), buf_text(&command), TIME_UNKNOWN, TIME_UNKNOWN};
+	if (!rc)
+		rc = graph_draw(g, &w, &dot, err);
+	return rc ? rc : picture_write(file, buf_text(&dot), err);
+}

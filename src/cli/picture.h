@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli.h"
+#include "pagetrail/arena.h"
 #include "pagetrail/picture.h"
 
 /* What a picture says of itself: "pagetrail query CASE NAME --param k=v …" for the parameters of a, and the window asked for. */
@@ -11,3 +12,6 @@ int picture_command(struct buf *b, const char *query, const struct ask *a, struc
 int picture_title(struct buf *b, const char *what, struct case_file *c, struct err *err) MUST_CHECK;
 /* To a file, whole or not at all; "-" is standard output. A file that is a case is not written over. */
 int picture_write(const char *file, struct text bytes, struct err *err) MUST_CHECK;
+/* The graph with its words, to a file. query: prints the same data with the parameters of a. */
+int picture_graph(struct case_file *c, struct graph *g, const char *title, const char *query, const struct ask *a,
+		  const char *file, struct err *err) MUST_CHECK;

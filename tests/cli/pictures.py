@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # pictures.py - timeline, and the pictures: well-formed, inert, the same twice, equal to their table, bounded and saying so
+import html
 import json
 import os
 import re
@@ -181,6 +182,86 @@ def hostile(box):
     expect(narrow is not None and os.path.getsize(box.path("p.svg")) < 200000, "long names to be cut")
 
 
+def dot(box, *args, code=0):
+    """A graph: quoted strings and plain words alone, and what graphviz makes of it where it is installed (nodes and edges with labels)."""
+    text = box.run(*args, "--dot", code=code).stdout.decode("utf-8")
+    box.run(*args, "--dot", "g.dot", code=code)
+    expect(open(box.path("g.dot"), encoding="utf-8").read() == text, f"{args}: the same bytes")
+    expect(not HIDDEN.search(text), f"{args}: no hidden character")
+    bare = re.sub(r'"(?:[^"\\\n]|\\.)*"', "", text)
+    expect(re.fullmatch(r"[\sa-z_A-Z0-9{}\[\],;=>-]*", bare) and "URL" not in bare, f"nothing outside of quotes but our own words: {bare[:300]}")
+    expect("pagetrail query CASE" in text, "the graph to name the table")
+    names = dict(re.findall(r'^\t+(n\d+) \[(?:[a-z=, ]*)label="((?:[^"\\]|\\.)*)"', text, re.M))
+    edges = re.findall(r'^\t(n\d+) -> (n\d+) \[(.*)label="((?:[^"\\]|\\.)*)"\];$', text, re.M)
+    expect(all(a in names and b in names for a, b, _, _ in edges), "edges between nodes that there are")
+    expect(text.count(" -> ") == len(edges) or "\\" in text, "every edge to be read")
+    if not shutil.which("dot"):
+        print("graphviz is not installed: graphs are not drawn")
+        return names, edges, None
+    p = subprocess.run(["dot", "-Tjson", box.path("g.dot")], capture_output=True)
+    expect(p.returncode == 0 and not p.stderr, f"graphviz to read {args}: {p.stderr.decode()[-400:]}")
+    drawn = json.loads(p.stdout)
+    expect(len(drawn.get("edges", [])) == len(edges), "graphviz to see the same edges")
+    expect(subprocess.run(["dot", "-Tsvg", box.path("g.dot")], capture_output=True).returncode == 0, "graphviz to draw")
+    return names, edges, drawn
+
+
+def graphs(box):
+    rows = box.json("exposures", "case.ptc", code=1)["rows"]
+    names, edges, _ = dot(box, "exposures", "case.ptc", code=1)
+    got = sorted((names[a], names[b], label.split("\\n")[0]) for a, b, _, label in edges)
+    want = sorted((r["owner_request"], r["reader_request"], f"{r['kind']}, {r['pages']} page{'s' * (r['pages'] != 1)}") for r in rows)
+    expect(got == want, f"an edge for each row: {want[:3]}, drawn {got[:3]}")
+    text = open(box.path("g.dot"), encoding="utf-8").read()
+    for tenant in {r["owner_tenant"] for r in rows} | {r["reader_tenant"] for r in rows}:
+        expect(text.count(f'label="{tenant}"') == 1, f"a box for {tenant}")
+    none = dot(box, "exposures", "case.ptc", "--kind", "shared", code=1)
+    expect(not none[1], "a graph of nothing")
+
+    reader = rows[0]["reader_request"]
+    names, edges, _ = dot(box, "lineage", "case.ptc", reader)
+    lineage = box.json("lineage", "case.ptc", reader)["rows"]
+    for r in lineage:
+        if r["what"] == "leg":
+            expect(any(n.startswith(f"{r['role']} leg at {r['worker']}") for n in names.values()), f"the leg at {r['worker']}")
+    reads = [r for r in lineage if r["what"] in ("read_from", "read_by")]
+    expect(reads and len(edges) == len(reads) + sum(r["what"] == "leg" for r in lineage), "an edge for each leg and read")
+    for r in reads:
+        expect(any(names[a] == r["other_request"] and names[b].startswith("decode leg at " + r["worker"]) for a, b, _, _ in edges), f"{r}")
+
+    # too many for one look: by tenant, the sums of the table, and said
+    box.run("simulate", "s", "--scenario", "prefix_share", "--seed", "7")
+    box.run("ingest", "share.ptc", "s/logs")
+    rows = box.json("exposures", "share.ptc")["rows"]
+    names, edges, _ = dot(box, "exposures", "share.ptc")
+    text = open(box.path("g.dot"), encoding="utf-8").read()
+    expect(len(rows) > 100 and f"Drawn together by tenant: {len(rows)} reads" in text, "drawing together to be said")
+    expect(len(edges) <= 60, f"arrows that can be followed: {len(edges)}")
+    expect(all("style=dashed" in style for _, _, style, _ in edges), "shared to be dashed")
+    reads = sum(int((re.search(r"(\d+) reads", label) or [0, 1])[1]) for *_, label in edges)
+    pages = sum(int(re.search(r"(\d+) pages?", label)[1]) for *_, label in edges)
+    expect((reads, pages) == (len(rows), sum(r["pages"] for r in rows)), f"nothing lost: {reads} reads, {pages} pages")
+    kept = {n.split("\\n")[0] for n in names.values()}
+    merged = next(int(m[1]) for n in names.values() for m in [re.match(r"(\d+) other tenants", n)] if m)
+    tenants = {r["owner_tenant"] for r in rows} | {r["reader_tenant"] for r in rows}
+    expect(len(kept) - 1 + merged == len(tenants), f"every tenant, by name or counted: {len(tenants)}, {len(kept)}, {merged}")
+
+
+def hostile_graphs(box):
+    rows = box.json("exposures", "h.ptc", code=(0, 1))["rows"]
+    expect({r["reader_tenant"] for r in rows} >= {NAMES[0], NAMES[6]}, "reads by hostile names")
+    names, edges, drawn = dot(box, "exposures", "h.ptc", code=(0, 1))
+    expect(len(edges) == len(rows), "an edge for each read")
+    if drawn:
+        labels = {o.get("label", "") for o in drawn["objects"]}
+        # graphviz gives labels with their escapes; what it shows is the name as text
+        shown = {html.unescape(re.sub(r"\\(.)", r"\1", x)) for x in labels}
+        expect("<script>alert(1)</script>" in shown and "&lt;&amp;&#0;" in shown, f"names to be shown as they are: {shown}")
+        expect(any("digraph{x}" in x for x in shown), "a name that looks like DOT to be text")
+    for r in rows:
+        dot(box, "lineage", "h.ptc", r["reader_request"])
+
+
 def files(box):
     before = open(box.path("case.ptc"), "rb").read()
     message = one_line_error(box.run("timeline", "case.ptc", "--svg", "case.ptc", code=2))
@@ -201,5 +282,7 @@ with Box() as box:
     lanes(box)
     gaps(box)
     many_workers(box)
+    graphs(box)
     hostile(box)
+    hostile_graphs(box)
     files(box)
