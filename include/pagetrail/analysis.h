@@ -15,9 +15,13 @@
 
 #include "pagetrail/case.h"
 #include "pagetrail/feed.h"
+#include "pagetrail/spool.h"
 
 /* Rebuilds the dimension tables inside the caller's transaction. Deterministic: depends on events only. */
 int resolve_case(struct case_file *c, struct err *err) MUST_CHECK;
+/* The columns that resolving asks for, in a spool (spool.h) for who has the events at hand before. pages: those of page logs
+ * as well. */
+int resolve_spool_new(struct event_spool **ret, bool pages, struct err *err) MUST_CHECK;
 /* 1 when the tables are older than the evidence. */
 int resolve_needed(struct case_file *c, struct err *err) MUST_CHECK;
 

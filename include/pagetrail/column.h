@@ -17,6 +17,7 @@ struct event_chunk { /* encoded, ready to write */
 	uint64_t byte_min, byte_max;
 	unsigned char sha256[SHA256_BYTES]; /* of data */
 	struct buf data;
+	struct buf plain; /* the same for the case's spool, empty: none */
 };
 
 /* A part of the source that holds records of a batch. */
@@ -27,6 +28,9 @@ struct column_bytes {
 /* from: values that stand in these bytes are stored as places there; NULL: as values. */
 int column_encode(const struct event_batch *b, const struct column_bytes *from, struct event_chunk *ret,
 		  struct err *err) MUST_CHECK;
+/* Encoded once more for scans of the same run, where the case has a spool. May be called from any thread. */
+int column_plain(const struct case_file *c, const struct event_batch *b, struct event_chunk *e,
+		 struct err *err) MUST_CHECK;
 void column_done(struct event_chunk *e);
 /* Gives bytes of the chunk's source: exactly len of them, or an error. */
 struct column_reader {

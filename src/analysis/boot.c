@@ -70,7 +70,7 @@ static int boot_row(struct resolve *r, uint32_t source, const struct event_batch
 
 int boot_load(struct resolve *r, struct err *err)
 {
-	return load_each(r, EVENT_BOOT, (1u << BOOT_COLUMNS) - 1, boot_row, err);
+	return load_each(r, EVENT_BOOT, RESOLVE_BOOT, boot_row, err);
 }
 
 static int event_cmp(const void *a, const void *b)

@@ -189,14 +189,39 @@ static int resolve_into(struct case_file *c, bool fresh, struct event_feed *feed
 	return res ? res : case_info_set(c, "derived_from", text_of(state), err);
 }
 
+int resolve_spool_new(struct event_spool **ret, bool pages, struct err *err)
+{
+	const uint32_t columns[EVENT_KINDS] = {
+	    [EVENT_BOOT] = RESOLVE_BOOT,       [EVENT_LEG] = RESOLVE_LEG,
+	    [EVENT_GATEWAY] = RESOLVE_GATEWAY, [EVENT_PAGE] = pages ? RESOLVE_PAGE : 0,
+	    [EVENT_LOAD] = RESOLVE_LOAD,
+	};
+	return event_spool_new(ret, columns, err);
+}
+
+/* Nobody had the events at hand: the first pass over them fills a spool for the next. Page logs are read once. */
+static int resolve_spooled(struct case_file *c, bool fresh, struct event_feed *feed, struct err *err)
+{
+	struct event_spool *spool = NULL;
+	int res = case_spooled(c) ? 0 : resolve_spool_new(&spool, false, err);
+	if (spool)
+		case_spool(c, spool);
+	if (!res)
+		res = resolve_into(c, fresh, feed, err);
+	if (spool)
+		case_spool(c, NULL);
+	event_spool_free(spool);
+	return res;
+}
+
 int resolve_case(struct case_file *c, struct err *err)
 {
-	return resolve_into(c, false, NULL, err);
+	return resolve_spooled(c, false, NULL, err);
 }
 
 int resolve_again(struct case_file *c, struct event_feed *feed, struct err *err)
 {
-	return resolve_into(c, true, feed, err);
+	return resolve_spooled(c, true, feed, err);
 }
 
 int resolve_needed(struct case_file *c, struct err *err)

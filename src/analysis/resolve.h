@@ -17,6 +17,7 @@
 #include "pagetrail/evidence.h"
 #include "pagetrail/feed.h"
 #include "pagetrail/row_tables.h"
+#include "pagetrail/spool.h"
 
 #define UNKNOWN           INT64_MIN
 #define NO_INDEX          UINT32_MAX
@@ -510,6 +511,17 @@ struct memo {
 		const char *ptr;
 		uint32_t len, id;
 	} slots[MEMO_SLOTS];
+};
+
+/* All columns that any pass asks for. The first that goes through a chunk decodes these, the others find them in the spool. */
+enum {
+	RESOLVE_BOOT = (1 << BOOT_COLUMNS) - 1,
+	RESOLVE_LEG = ((1 << LEG_COLUMNS) - 1) & ~(1 << LEG_RANK | 1 << LEG_RETRACTIONS),
+	RESOLVE_GATEWAY = ((1 << GATEWAY_COLUMNS) - 1) &
+			  ~(1 << GATEWAY_BYTES_IN | 1 << GATEWAY_UPSTREAM | 1 << GATEWAY_MESSAGE | 1 << GATEWAY_ROUTE),
+	RESOLVE_PAGE = 1 << PAGE_OP | 1 << PAGE_SEQ | 1 << PAGE_POOL | 1 << PAGE_RID | 1 << PAGE_ROOM | 1 << PAGE_SIZE |
+		       1 << PAGE_POOL_PAGES,
+	RESOLVE_LOAD = 1 << LOAD_WHAT,
 };
 
 /* Calls row() for every event of a kind, sources in canonical order. */

@@ -376,9 +376,8 @@ static int load_row(struct resolve *r, uint32_t source, const struct event_batch
 
 int leg_load(struct resolve *r, struct err *err)
 {
-	uint32_t mask = ((1u << LEG_COLUMNS) - 1) & ~(1u << LEG_RANK | 1u << LEG_RETRACTIONS);
-	int res = load_each(r, EVENT_LEG, mask, leg_row, err);
-	return res ? res : load_each(r, EVENT_LOAD, 1u << LOAD_WHAT, load_row, err);
+	int res = load_each(r, EVENT_LEG, RESOLVE_LEG, leg_row, err);
+	return res ? res : load_each(r, EVENT_LOAD, RESOLVE_LOAD, load_row, err);
 }
 
 /* --- rejections and truncations that name no request: only where one leg alone fits in time and length --- */

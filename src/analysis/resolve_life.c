@@ -556,9 +556,7 @@ static int life_batches(struct resolve *r, struct err *err)
 
 int life_load(struct resolve *r, struct err *err)
 {
-	uint32_t mask = ((1u << GATEWAY_COLUMNS) - 1) & ~(1u << GATEWAY_BYTES_IN | 1u << GATEWAY_UPSTREAM |
-							  1u << GATEWAY_MESSAGE | 1u << GATEWAY_ROUTE);
-	int res = load_each(r, EVENT_GATEWAY, mask, life_row, err);
+	int res = load_each(r, EVENT_GATEWAY, RESOLVE_GATEWAY, life_row, err);
 	names_unchain(&r->names);
 	busy_done(r);
 	return res ? res : life_batches(r, err);

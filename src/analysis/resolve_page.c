@@ -202,9 +202,7 @@ int page_ordered(struct resolve *r, struct buf *out, struct err *err)
 
 int page_scan(struct resolve *r, struct err *err)
 {
-	uint32_t mask = 1u << PAGE_OP | 1u << PAGE_SEQ | 1u << PAGE_POOL | 1u << PAGE_RID | 1u << PAGE_ROOM |
-			1u << PAGE_SIZE | 1u << PAGE_POOL_PAGES;
-	int res = load_each(r, EVENT_PAGE, mask, page_row, err);
+	int res = load_each(r, EVENT_PAGE, RESOLVE_PAGE, page_row, err);
 	names_unchain(&r->names);
 	return res;
 }

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "pagetrail/temp_file.h"
 #include "resolve.h"
 
 #define PIECE_BYTES    (16 * MIB)
@@ -52,33 +53,13 @@ static size_t resident_files(int statm)
 	return (size_t)shared * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Where SQLite puts its own. */
-static int file_without_name(void)
-{
-	const char *const dirs[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp", "."};
-	int fd = -1;
-	for (size_t i = 0; i < ARRAY_SIZE(dirs) && fd < 0; i++) {
-		char path[4096];
-		if (!dirs[i] || !*dirs[i])
-			continue;
-		fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-		int n = snprintf(path, sizeof(path), "%s/pagetrail-XXXXXX", dirs[i]);
-		if (fd >= 0 || n < 0 || (size_t)n >= sizeof(path))
-			continue;
-		fd = mkostemp(path, O_CLOEXEC);
-		if (fd >= 0)
-			(void)unlink(path);
-	}
-	return fd;
-}
-
 /* NULL: there is no room in a file. */
 static char *map_file(struct scratch *s, size_t bytes)
 {
 	if (s->no_file)
 		return NULL;
 	if (s->fd < 0) {
-		s->fd = file_without_name();
+		s->fd = temp_file();
 		s->statm = s->fd < 0 ? -1 : open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 		s->floor = resident_files(s->statm);
 	}

@@ -341,6 +341,7 @@ static int run(int argc, char **argv, struct err *err)
 	signal(SIGPIPE, SIG_IGN); /* a closed pager is no reason to stop in the middle of a transaction */
 
 	CLEANUP(case_closep) struct case_file *c = NULL;
+	CLEANUP(event_spool_freep) struct event_spool *spool = NULL;
 	rc = args.n > 1 ? ingest_any((const char *const *)args.at + 1, (size_t)args.n - 1, args.at[0], err) : 1;
 	if (rc < 0)
 		return rc;
@@ -368,7 +369,11 @@ static int run(int argc, char **argv, struct err *err)
 	o.ctx = &run;
 	if (!any)
 		rc = nothing_to_read(&args, err);
-	else if (args.n > 1)
+	else if (args.n > 1 && c)
+		rc = resolve_spool_new(&spool, true, err);
+	if (spool)
+		case_spool(c, spool);
+	if (!rc && any && args.n > 1)
 		rc = ingest_paths(c, &o, (const char *const *)args.at + 1, (size_t)args.n - 1, err);
 	progress_clear(&run.progress);
 	if (!rc && !o.plan)

@@ -103,6 +103,7 @@ struct tables_task {
 	int rc; /* of resolve_verify() */
 	struct err err;
 	struct event_feed *feed;
+	struct event_spool *spool;
 	struct buf faults; /* where, NUL, what, NUL, … */
 	struct tables_task **owner;
 };
@@ -127,6 +128,7 @@ static int tables_run(struct task *task, struct err *err)
 	t->rc = case_open(&c, t->path, CASE_INSPECT, &t->err);
 	if (!t->rc) {
 		case_stop_on(c, &system_stop);
+		case_spool(c, t->spool);
 		t->rc = resolve_verify(c, t->feed, keep_fault, t, &t->err);
 	}
 	event_feed_leave(t->feed); /* whatever came: the chunks must not wait */
@@ -147,8 +149,8 @@ static void tables_free(struct task *task)
 	free(t);
 }
 
-static int tables_start(struct pool *pool, const char *path, struct event_feed *feed, struct tables_task **ret,
-			struct err *err)
+static int tables_start(struct pool *pool, const char *path, struct event_feed *feed, struct event_spool *spool,
+			struct tables_task **ret, struct err *err)
 {
 	struct tables_task *t = calloc(1, sizeof(*t));
 	if (!t)
@@ -156,6 +158,7 @@ static int tables_start(struct pool *pool, const char *path, struct event_feed *
 	t->task = (struct task){.run = tables_run, .done = tables_done, .drop = tables_free};
 	t->path = path;
 	t->feed = feed;
+	t->spool = spool;
 	t->faults = BUF_INIT(MIB);
 	t->owner = ret;
 	*ret = t;
@@ -188,6 +191,7 @@ static int check_all(struct case_file *c, struct run *run, const char *head, con
 		     struct pool *pool, struct err *err)
 {
 	int faults = case_verify(c, run->jobs, tables->feed, on_fault, run, run->digest, err);
+	event_spool_filled(tables->spool);
 	int rc = faults < 0 ? faults : pool_drain(pool, err);
 	if (!rc)
 		rc = tables_judge(tables, run, err);
@@ -209,14 +213,25 @@ static int check(struct case_file *c, struct run *run, const char *head, struct 
 	struct pool *pool = NULL;
 	struct tables_task *tables = NULL;
 	struct event_feed *feed = NULL;
+	struct event_spool *spool = NULL;
 	int rc = event_feed_new(&feed, EVENT_PAGE, err);
+	if (!rc)
+		rc = resolve_spool_new(&spool, false, err);
+	if (!rc && run->jobs > 1) {
+		event_spool_filling(spool);
+		case_spool(c, spool);
+	}
 	if (!rc)
 		rc = pool_open(&pool, run->jobs > 1 ? 1 : 0, 1, err);
 	if (!rc)
-		rc = tables_start(pool, case_path(c), feed, &tables, err);
+		rc = tables_start(pool, case_path(c), feed, spool, &tables, err);
 	if (!rc)
 		rc = check_all(c, run, head, tables, pool, err);
+	if (spool)
+		event_spool_filled(spool); /* whatever came: the tables must not wait */
 	pool_close(pool);
+	case_spool(c, NULL);
+	event_spool_free(spool);
 	if (tables)
 		tables_free(&tables->task);
 	event_feed_free(feed);

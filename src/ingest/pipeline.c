@@ -127,6 +127,8 @@ static int batch_run(struct task *t, struct err *err)
 {
 	struct batch_task *b = (struct batch_task *)t;
 	int rc = column_encode(b->batch, &b->bytes, &b->chunk, err);
+	if (rc == 0)
+		rc = column_plain(b->s->c, b->batch, &b->chunk, err);
 	spares_give(&b->s->spares, b->batch);
 	b->batch = NULL;
 	block_put(b->block);

@@ -11,6 +11,7 @@
 
 #include "codec.h"
 #include "filter.h"
+#include "pagetrail/spool.h"
 #include "slice.h"
 #include "store.h"
 
@@ -316,6 +317,7 @@ int column_encode(const struct event_batch *b, const struct column_bytes *from, 
 void column_done(struct event_chunk *e)
 {
 	buf_done(&e->data);
+	buf_done(&e->plain);
 }
 
 /* --- decoding --- */
@@ -710,6 +712,12 @@ int column_holds(enum event_kind kind, struct text data, unsigned column, struct
 
 /* --- storing --- */
 
+int column_plain(const struct case_file *c, const struct event_batch *b, struct event_chunk *e, struct err *err)
+{
+	e->plain = BUF_INIT(2 * CHUNK_MAX_DECODED_BYTES);
+	return c->spool ? event_spool_pack(c->spool, b, &e->plain, err) : 0;
+}
+
 int column_append(struct case_file *c, int64_t source, const struct event_chunk *e, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
@@ -728,7 +736,10 @@ int column_append(struct case_file *c, int64_t source, const struct event_chunk 
 		r = sql_blob(s, 9, buf_text(&e->data), err);
 	if (!r)
 		r = sql_run(s, err);
+	int64_t chunk = r ? 0 : sqlite3_last_insert_rowid(c->db);
 	if (!r && !c->own_events)
-		c->own_events = sqlite3_last_insert_rowid(c->db);
+		c->own_events = chunk;
+	if (!r && c->spool)
+		event_spool_put(c->spool, spool_key(chunk, source, e->sha256), buf_text(&e->plain));
 	return r;
 }

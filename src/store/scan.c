@@ -3,13 +3,14 @@
  *
  * Order: source, first byte, chunk. The hash of a chunk is checked before it is decoded, unless this connection wrote it. A scan that goes on behind its
  * first chunks decodes ahead, when the case has threads: a task is a chunk and the chunk of evidence that it refers to, both
- * read by the calling thread.
+ * read by the calling thread. What the case's spool has is taken from there; what it ought to have is put there.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pagetrail/evidence.h"
+#include "pagetrail/spool.h"
 #include "scan.h"
 #include "store.h"
 
@@ -20,7 +21,9 @@ enum { AHEAD_FROM = 2, QUEUE_PER_THREAD = 3 };
 struct scan_task {
 	struct task task;
 	struct event_scan *scan;
-	int64_t chunk, source, n;
+	struct spool_key key;
+	bool spooled;
+	int64_t n;
 	struct buf data, evidence;
 	char evidence_sha[SHA256_BYTES];
 	size_t n_evidence_sha;
@@ -34,7 +37,9 @@ struct event_scan {
 	struct sql *sql;
 	enum event_kind kind;
 	uint32_t mask;
-	int64_t chunk;
+	struct event_spool *spool; /* NULL: it does not have these columns */
+	struct spool_key key;      /* of the chunk at hand */
+	bool spooled;              /* it is in the spool */
 	bool ended;
 	struct event_batch *batch;
 	unsigned taken; /* chunks */
@@ -79,6 +84,10 @@ int event_scan_open(struct event_scan **ret, struct case_file *c, enum event_kin
 		return err_nomem(err);
 	s->kind = kind;
 	s->mask = mask;
+	if (c->spool && !(mask & ~event_spool_columns(c->spool, kind))) {
+		s->spool = c->spool;
+		s->mask = event_spool_columns(c->spool, kind); /* others will ask for them */
+	}
 	s->ready_end = &s->ready;
 	/* a parameter that is not set is NULL: its condition falls away. Chunks without any time are never outside */
 	int r = sql_prepare(
@@ -118,10 +127,23 @@ int event_scan_only(struct event_scan *s, unsigned column, struct text needle, s
 {
 	struct buf *to = column == COLUMN_WORKER ? &s->worker : &s->text;
 	*(column == COLUMN_WORKER ? &s->has_worker : &s->has_text) = true;
+	s->spool = NULL; /* it cannot be searched */
 	if (column != COLUMN_WORKER)
 		s->column = column;
 	*to = BUF_INIT(needle.len + 1);
 	return buf_add_text(to, needle, err);
+}
+
+static void where_chunk(struct spool_key key, struct err *err)
+{
+	err_where(err, "event chunk %" PRId64 " of S%" PRId64, key.chunk, key.source);
+}
+
+static size_t copy_sha(char *to, struct text sha)
+{
+	size_t n = sha.len == SHA256_BYTES ? sha.len : 0;
+	memcpy(to, sha.ptr ? sha.ptr : "", n);
+	return n;
 }
 
 /* Rows without a worker are of the source's own, those with "/dp3" of a rank of it. */
@@ -141,24 +163,43 @@ static int may_hold(const struct event_scan *s, struct text data, struct text ow
 	return r == 1 && s->has_worker ? may_be_of_worker(s, data, own, err) : r;
 }
 
-/* The next chunk that may hold what is asked for, its hash checked. */
+/* The next chunk that may hold what is asked for, its hash checked; *ret is empty when the spool has it. */
 static int next_chunk(struct event_scan *s, struct text *ret, struct err *err)
 {
+	unsigned char sha[SHA256_BYTES] = {0};
 	int r;
 	while ((r = sql_step(s->sql, err)) == 1) {
 		if (case_stopped(s->sql->c))
 			return err_set(err, ERR_INTERRUPTED, "stopped");
-		s->chunk = sql_get_int(s->sql, 0);
+		copy_sha((char *)sha, sql_get_text(s->sql, 3));
+		s->key = spool_key(sql_get_int(s->sql, 0), sql_get_int(s->sql, 1), sha);
+		*ret = (struct text){NULL, 0};
+		s->spooled = s->spool && event_spool_has(s->spool, s->key);
+		if (s->spooled)
+			break;
 		*ret = sql_get_text(s->sql, 4);
-		r = own_row(s->sql->c->own_events, s->chunk) ? 0
-							     : store_check_sha256(*ret, sql_get_text(s->sql, 3), err);
+		r = own_row(s->sql->c->own_events, s->key.chunk)
+			? 0
+			: store_check_sha256(*ret, sql_get_text(s->sql, 3), err);
 		if (!r)
 			r = may_hold(s, *ret, sql_get_text(s->sql, 5), err);
 		if (r < 0)
-			err_where(err, "event chunk %" PRId64 " of S%" PRId64, s->chunk, sql_get_int(s->sql, 1));
+			where_chunk(s->key, err);
 		if (r)
 			break;
 	}
+	return r;
+}
+
+/* The chunk was decoded: others need not do it again. */
+static int keep_plain(struct event_spool *spool, struct spool_key key, const struct event_batch *b, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = BUF_INIT(2 * CHUNK_MAX_DECODED_BYTES);
+	if (!spool)
+		return 0;
+	int r = event_spool_pack(spool, b, &plain, err);
+	if (!r)
+		event_spool_put(spool, key, buf_text(&plain));
 	return r;
 }
 
@@ -191,20 +232,25 @@ static int read_raw(void *ctx, uint64_t off, size_t len, char *dest, struct err 
 static int task_run(struct task *task, struct err *err)
 {
 	struct scan_task *t = (struct scan_task *)task;
+	struct event_scan *s = t->scan;
 	struct raw_evidence raw = {t->off, BUF_INIT(CHUNK_MAX_DECODED_BYTES)};
 	struct column_reader from = {read_raw, &raw};
 	int r = 0;
+	if (t->spooled)
+		return event_spool_get(s->spool, t->key, s->kind, s->mask, &t->batch, err);
 	if (t->len && t->evidence_own)
 		r = evidence_decode_own(t->codec, t->len, buf_text(&t->evidence), &raw.bytes, err);
 	else if (t->len)
 		r = evidence_decode(t->codec, t->len, buf_text(&t->evidence),
 				    (struct text){t->evidence_sha, t->n_evidence_sha}, &raw.bytes, err);
 	if (!r)
-		r = column_decode(t->scan->kind, buf_text(&t->data), t->scan->mask, &from, &t->batch, err);
+		r = column_decode(s->kind, buf_text(&t->data), s->mask, &from, &t->batch, err);
 	if (!r && t->batch->n != t->n)
 		r = err_set(err, ERR_DAMAGED, "event chunk: number of events");
+	if (!r)
+		r = keep_plain(s->spool, t->key, t->batch, err);
 	if (r)
-		err_where(err, "event chunk %" PRId64 " of S%" PRId64, t->chunk, t->source);
+		where_chunk(t->key, err);
 	buf_done(&raw.bytes);
 	buf_done(&t->data);
 	buf_done(&t->evidence);
@@ -221,13 +267,6 @@ static int task_done(struct task *task, struct err *err)
 	return 0;
 }
 
-static size_t copy_sha(char *to, struct text sha)
-{
-	size_t n = sha.len == SHA256_BYTES ? sha.len : 0;
-	memcpy(to, sha.ptr ? sha.ptr : "", n);
-	return n;
-}
-
 /* The chunk of evidence that the task's events refer to. One that is missing is found out when it is read from. */
 static int load_evidence(struct event_scan *s, struct scan_task *t, struct err *err)
 {
@@ -241,7 +280,7 @@ static int load_evidence(struct event_scan *s, struct scan_task *t, struct err *
 				"WHERE source = ?1 AND byte_off <= ?2 ORDER BY byte_off DESC LIMIT 1",
 				err);
 	if (!r)
-		r = sql_int(s->evidence, 1, t->source, err);
+		r = sql_int(s->evidence, 1, t->key.source, err);
 	if (!r)
 		r = sql_int(s->evidence, 2, (int64_t)off, err);
 	if (!r)
@@ -266,15 +305,15 @@ static int submit_chunk(struct event_scan *s, struct text data, struct err *err)
 		return err_nomem(err);
 	t->task = (struct task){.run = task_run, .done = task_done, .drop = task_drop};
 	t->scan = s;
-	t->chunk = s->chunk;
-	t->source = sql_get_int(s->sql, 1);
+	t->key = s->key;
+	t->spooled = s->spooled;
 	t->n = sql_get_int(s->sql, 2);
 	t->data = t->evidence = BUF_INIT(2 * CHUNK_MAX_DECODED_BYTES);
-	int r = buf_add_text(&t->data, data, err);
-	if (!r)
+	int r = s->spooled ? 0 : buf_add_text(&t->data, data, err);
+	if (!r && !s->spooled)
 		r = load_evidence(s, t, err);
 	if (r) {
-		err_where(err, "event chunk %" PRId64 " of S%" PRId64, t->chunk, t->source);
+		where_chunk(t->key, err);
 		task_drop(&t->task);
 		return r;
 	}
@@ -297,9 +336,9 @@ static int next_ahead(struct event_scan *s, const struct event_batch **ret, int6
 	s->ready = t->next;
 	if (!s->ready)
 		s->ready_end = &s->ready;
-	s->chunk = t->chunk;
+	s->key = t->key;
 	*ret = s->batch = t->batch;
-	*ret_source = t->source;
+	*ret_source = t->key.source;
 	t->batch = NULL;
 	task_drop(&t->task);
 	return 1;
@@ -312,16 +351,21 @@ static int next_here(struct event_scan *s, const struct event_batch **ret, int64
 	s->ended = r <= 0;
 	if (!r)
 		return 0;
-	if (r == 1)
-		r = column_decode_stored(s->sql->c, sql_get_int(s->sql, 1), s->kind, data, s->mask, &s->batch, err);
-	if (!r && s->batch->n != sql_get_int(s->sql, 2))
-		r = err_set(err, ERR_DAMAGED, "event chunk: number of events");
+	if (r == 1 && s->spooled) {
+		r = event_spool_get(s->spool, s->key, s->kind, s->mask, &s->batch, err);
+	} else if (r == 1) {
+		r = column_decode_stored(s->sql->c, s->key.source, s->kind, data, s->mask, &s->batch, err);
+		if (!r && s->batch->n != sql_get_int(s->sql, 2))
+			r = err_set(err, ERR_DAMAGED, "event chunk: number of events");
+		if (!r)
+			r = keep_plain(s->spool, s->key, s->batch, err);
+	}
 	if (r) {
-		err_where(err, "event chunk %" PRId64 " of S%" PRId64, s->chunk, sql_get_int(s->sql, 1));
+		where_chunk(s->key, err);
 		return r;
 	}
 	*ret = s->batch;
-	*ret_source = sql_get_int(s->sql, 1);
+	*ret_source = s->key.source;
 	return 1;
 }
 
@@ -342,7 +386,7 @@ int event_scan_next(struct event_scan *s, const struct event_batch **ret, int64_
 
 int64_t event_scan_chunk(const struct event_scan *s)
 {
-	return s->chunk;
+	return s->key.chunk;
 }
 
 void event_scan_close(struct event_scan *s)

@@ -33,6 +33,7 @@ struct case_file {
 	/* first rows that this connection has added (0: none). What it has hashed itself, and reads back through the page
 	 * sums, it does not hash again */
 	int64_t own_evidence, own_events;
+	struct event_spool *spool; /* not ours; NULL: none */
 };
 
 struct sql {

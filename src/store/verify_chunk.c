@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "pagetrail/column.h"
+#include "pagetrail/spool.h"
 #include "verify.h"
 
 /* One task holds no more events than these, whatever a case says. */
@@ -177,6 +178,19 @@ static const char *compare_zone(const struct event_batch *b, const struct event_
 	return NULL;
 }
 
+/* For who makes the tables again meanwhile. A chunk that is not sound is left for it to find. */
+static int spool_events(struct event_spool *spool, const struct event_part *e, const struct event_batch *b,
+			int64_t source, struct err *err)
+{
+	CLEANUP(buf_done) struct buf plain = BUF_INIT(2 * CHUNK_MAX_DECODED_BYTES);
+	if (!spool || b->n != e->n)
+		return 0;
+	int r = event_spool_pack(spool, b, &plain, err);
+	if (!r)
+		event_spool_put(spool, spool_key(e->chunk, source, (const unsigned char *)e->s.sha), buf_text(&plain));
+	return r;
+}
+
 static void run_events(struct event_part *e, const struct chunk_task *t, struct evidence_part *evidence)
 {
 	const struct column_reader from = {read_records, evidence};
@@ -193,6 +207,8 @@ static void run_events(struct event_part *e, const struct chunk_task *t, struct 
 	if (!r) {
 		e->differs = compare_zone(b, e, t->w);
 		r = case_sum_events(b, &e->canonical, found);
+		if (!r)
+			r = spool_events(t->v->c->spool, e, b, t->w->source, found);
 		if (t->v->feed && event_feed_kind(t->v->feed) == b->kind)
 			e->batch = b;
 		else
