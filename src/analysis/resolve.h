@@ -82,6 +82,7 @@ struct name {
 	uint32_t rid_legs;  /* legs by normalised rid, newest first */
 	uint32_t room_legs; /* legs by room; after joining: number of the tenant of this name */
 	uint32_t chain; /* page_scan(): executions by rid; life_load(): lifetimes by key; then: requests of this name */
+	uint32_t norm;  /* it without a prefix, as norm_rid() has it; 0: nobody has asked */
 };
 enum { TEXT_UNIT = 4, TEXT_BLOCK_BITS = 20 };
 struct names {
@@ -577,8 +578,8 @@ int leg_new(struct resolve *r, uint32_t worker, uint32_t rid, uint32_t room, str
 	    struct err *err) MUST_CHECK;
 void leg_set_room(struct resolve *r, struct leg *l, uint32_t at, uint32_t room);
 uint32_t norm_rid(struct resolve *r, uint32_t rid,
-		  struct err *err); /* id without its prefix; 0: out of memory or none */
-struct text strip_prefix(struct text id);
+		  struct err *err);                         /* id without its prefix; 0: out of memory or none */
+uint32_t norm_known(const struct resolve *r, uint32_t rid); /* the same; 0: nothing has that name */
 int stray_attach(struct resolve *r, struct err *err) MUST_CHECK;
 int life_load(struct resolve *r, struct err *err) MUST_CHECK;
 struct busy *busy_find(const struct resolve *r, uint32_t key); /* NULL: its chain is short */

@@ -59,7 +59,7 @@ static void fit_sources(const struct resolve *r, const struct refs *refs, struct
 
 static bool rid_known(const struct resolve *r, uint32_t id)
 {
-	uint32_t norm = id ? names_find(&r->names, strip_prefix(names_text(&r->names, id))) : 0;
+	uint32_t norm = norm_known(r, id);
 	return norm && name_at(&r->names, norm)->rid_legs;
 }
 

@@ -161,8 +161,7 @@ static void join_life_rooms(struct resolve *r, uint32_t at)
 static void join_life_rid(struct resolve *r, uint32_t at, uint32_t id, enum rule rule)
 {
 	struct life *l = life_at(r, at);
-	struct text rest = strip_prefix(names_text(&r->names, id));
-	uint32_t norm = names_find(&r->names, rest);
+	uint32_t norm = norm_known(r, id);
 	if (!norm)
 		return;
 	struct chain c;
@@ -271,6 +270,15 @@ static int pair_add(struct resolve *r, struct shelf *pairs, uint32_t id, uint32_
 	*p = (struct pair){life, e->chain, weak};
 	e->chain = pairs->n;
 	return 0;
+}
+
+/* Without any there is nothing that a gateway's own id could be. */
+static bool any_trace(const struct resolve *r)
+{
+	for (uint32_t i = 0; i < r->lives.n; i++)
+		if (life_at(r, i)->trace_id)
+			return true;
+	return false;
 }
 
 /* Lifetimes by the names that they share, each name's in order. */
@@ -452,22 +460,26 @@ static int join_life_ids(struct resolve *r, enum rule rule, struct err *err)
 	return res;
 }
 
-int join_nodes(struct resolve *r, struct err *err)
+static int join_legs(struct resolve *r, struct err *err)
 {
-	int res = join_open(r, err);
-	if (!res)
-		res = join_names(r, true, err);
+	int res = join_names(r, true, err);
 	if (!res)
 		res = join_life_ids(r, RULE_ROOM, err);
 	if (!res)
 		res = join_life_ids(r, RULE_RESPONSE_ID, err);
 	if (!res)
 		res = join_life_ids(r, RULE_GATEWAY_ID, err);
-	if (!res)
-		res = join_names(r, false, err);
+	return res ? res : join_names(r, false, err);
+}
+
+int join_nodes(struct resolve *r, struct err *err)
+{
+	int res = join_open(r, err);
+	if (!res && r->legs.n)
+		res = join_legs(r, err);
 	if (!res)
 		res = join_lives(r, RULE_RESPONSE_ID, err);
-	if (!res)
+	if (!res && any_trace(r))
 		res = join_lives(r, RULE_TRACE_ID, err);
 	if (!res)
 		res = join_traces(r, err);

@@ -24,7 +24,7 @@ static struct text strip_index(struct text id)
 	return text_sub(id, 0, dash);
 }
 
-struct text strip_prefix(struct text id)
+static struct text strip_prefix(struct text id)
 {
 	static const char *const prefixes[] = {"chatcmpl-", "cmpl-", "resp_"};
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
@@ -37,11 +37,21 @@ struct text strip_prefix(struct text id)
 
 uint32_t norm_rid(struct resolve *r, uint32_t rid, struct err *err)
 {
+	uint32_t id = name_at(&r->names, rid)->norm;
+	if (id)
+		return id;
 	struct text t = names_text(&r->names, rid), rest = strip_prefix(t);
-	uint32_t id = rid;
+	id = rid;
 	if (rest.len != t.len && names_id(&r->names, rest, &id, err))
 		return 0;
+	name_at(&r->names, rid)->norm = id;
 	return id;
+}
+
+uint32_t norm_known(const struct resolve *r, uint32_t rid)
+{
+	uint32_t id = name_at(&r->names, rid)->norm;
+	return id || !rid ? id : names_find(&r->names, strip_prefix(names_text(&r->names, rid)));
 }
 
 int leg_new(struct resolve *r, uint32_t worker, uint32_t rid, uint32_t room, struct leg **ret, struct err *err)

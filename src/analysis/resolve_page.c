@@ -249,7 +249,7 @@ static uint32_t exec_leg(struct resolve *r, const struct exec *x, uint32_t norm,
 /* Does anything but page logs know this rid or its room? */
 static bool exec_known(struct resolve *r, const struct exec *x)
 {
-	uint32_t rest = names_find(&r->names, strip_prefix(names_text(&r->names, x->rid)));
+	uint32_t rest = norm_known(r, x->rid);
 	const struct name *rid = name_at(&r->names, rest ? rest : x->rid), *room = name_at(&r->names, x->room);
 	return rid->rid_legs || rid->gateway || room->room_legs || room->gateway;
 }

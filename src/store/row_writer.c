@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* row_writer.c - writing the tables of requests: rows gather by column, a full chunk goes out as one row of row_chunk
  *
+ * Where the case has threads, one of them packs a chunk while the next is gathered; chunks go out in order.
  * The temporary tables of derived_shadow() stand in front of the case's: rows that are only made to be compared are not
  * compressed.
  */
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "filter.h"
+#include "pagetrail/thread.h"
 #include "row_chunk.h"
 #include "store.h"
 
@@ -25,24 +27,57 @@ struct column {
 	uint32_t *ref_end;
 };
 
+/* The rows of one chunk, while they are gathered and packed. */
+struct row_set {
+	struct task task;
+	struct row_writer *w;
+	struct row_set *next; /* that is not used */
+	int64_t first;
+	uint32_t n;
+	struct column columns[ROW_COLUMNS_MAX];
+	struct codec *z;
+	struct buf texts, data, filter;
+	unsigned char sha256[SHA256_BYTES];
+};
+
+enum { ROW_SETS_WAIT = 1 };
+
 struct row_writer {
 	struct case_file *c;
 	enum row_table table;
 	const struct row_table_info *info;
 	struct sql *insert;
-	struct codec *z;
+	struct pool *pool;
 	bool compress, failed;
-	int64_t first;
-	uint32_t n;
-	struct column columns[ROW_COLUMNS_MAX];
-	struct buf texts, data, filter;
+	struct row_set *at, *spare;
 };
 
-static int open_columns(struct row_writer *w, struct err *err)
+static void set_free(struct row_set *s)
 {
-	for (unsigned i = 0; i < w->info->n_columns; i++) {
-		struct column *c = &w->columns[i];
-		enum row_type type = w->info->columns[i].type;
+	if (!s)
+		return;
+	for (unsigned i = 0; i < ROW_COLUMNS_MAX; i++) {
+		struct column *c = &s->columns[i];
+		free(c->has);
+		free(c->ints);
+		free(c->places);
+		free(c->texts);
+		free(c->refs);
+		free(c->ref_end);
+	}
+	buf_done(&s->texts);
+	buf_done(&s->data);
+	buf_done(&s->filter);
+	codec_free(s->z);
+	free(s);
+}
+
+static int set_columns(struct row_set *s, struct err *err)
+{
+	const struct row_table_info *info = s->w->info;
+	for (unsigned i = 0; i < info->n_columns; i++) {
+		struct column *c = &s->columns[i];
+		enum row_type type = info->columns[i].type;
 		c->has = calloc(ROW_CHUNK_ROWS, sizeof(*c->has));
 		if (type == ROW_INT)
 			c->ints = malloc(ROW_CHUNK_ROWS * sizeof(*c->ints));
@@ -58,6 +93,41 @@ static int open_columns(struct row_writer *w, struct err *err)
 	return 0;
 }
 
+/* An empty one, whose first row is this. */
+static int set_take(struct row_writer *w, int64_t first, struct err *err)
+{
+	struct row_set *s = w->spare;
+	int r = 0;
+	if (s) {
+		w->spare = s->next;
+	} else {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return err_nomem(err);
+		s->w = w;
+		s->texts = s->data = s->filter = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+		r = set_columns(s, err);
+		if (!r)
+			r = codec_new(&s->z, err);
+	}
+	s->first = first;
+	w->at = s;
+	return r;
+}
+
+static void set_give(struct task *t)
+{
+	struct row_set *s = (struct row_set *)t;
+	for (unsigned i = 0; i < s->w->info->n_columns; i++) {
+		memset(s->columns[i].has, 0, ROW_CHUNK_ROWS);
+		s->columns[i].n_refs = 0;
+	}
+	buf_clear(&s->texts);
+	s->n = 0;
+	s->next = s->w->spare;
+	s->w->spare = s;
+}
+
 int row_writer_open(struct row_writer **ret, struct case_file *c, enum row_table table, struct err *err)
 {
 	struct row_writer *w = calloc(1, sizeof(*w));
@@ -66,12 +136,10 @@ int row_writer_open(struct row_writer **ret, struct case_file *c, enum row_table
 	w->c = c;
 	w->table = table;
 	w->info = &row_tables[table];
-	w->first = 1;
 	w->compress = !c->shadowed;
-	w->texts = w->data = w->filter = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
-	int r = open_columns(w, err);
+	int r = set_take(w, 1, err);
 	if (!r)
-		r = codec_new(&w->z, err);
+		r = pool_open(&w->pool, c->threads > 1 ? 1 : 0, ROW_SETS_WAIT, err);
 	if (!r)
 		r = sql_prepare(&w->insert, c,
 				"INSERT INTO row_chunk(tab, first, n, request_min, request_max, sha256, filter, data) "
@@ -89,42 +157,37 @@ void row_writer_free(struct row_writer *w)
 {
 	if (!w)
 		return;
-	for (unsigned i = 0; i < w->info->n_columns; i++) {
-		struct column *c = &w->columns[i];
-		free(c->has);
-		free(c->ints);
-		free(c->places);
-		free(c->texts);
-		free(c->refs);
-		free(c->ref_end);
+	pool_close(w->pool);
+	for (struct row_set *s = w->spare, *next; s; s = next) {
+		next = s->next;
+		set_free(s);
 	}
-	buf_done(&w->texts);
-	buf_done(&w->data);
-	buf_done(&w->filter);
-	codec_free(w->z);
+	set_free(w->at);
 	sql_end(w->insert);
 	free(w);
 }
 
 void row_put_int(struct row_writer *w, unsigned column, int64_t v)
 {
-	struct column *c = &w->columns[column];
-	c->has[w->n] = v != INT64_MIN;
-	c->ints[w->n] = v;
+	struct row_set *s = w->at;
+	struct column *c = &s->columns[column];
+	c->has[s->n] = v != INT64_MIN;
+	c->ints[s->n] = v;
 }
 
 void row_put_text(struct row_writer *w, unsigned column, struct text v)
 {
-	struct column *c = &w->columns[column];
-	c->has[w->n] = v.ptr != NULL;
-	c->places[w->n] = (struct place){w->texts.len, v.ptr ? v.len : 0};
-	if (v.ptr && buf_add_text(&w->texts, v, NULL))
+	struct row_set *s = w->at;
+	struct column *c = &s->columns[column];
+	c->has[s->n] = v.ptr != NULL;
+	c->places[s->n] = (struct place){s->texts.len, v.ptr ? v.len : 0};
+	if (v.ptr && buf_add_text(&s->texts, v, NULL))
 		w->failed = true;
 }
 
 void row_put_ref(struct row_writer *w, unsigned column, struct ref ref)
 {
-	struct column *c = &w->columns[column];
+	struct column *c = &w->at->columns[column];
 	if (c->n_refs == c->cap_refs) {
 		uint32_t cap = c->cap_refs ? 2 * c->cap_refs : 4 * ROW_CHUNK_ROWS;
 		struct ref *to = realloc(c->refs, cap * sizeof(*to));
@@ -138,75 +201,81 @@ void row_put_ref(struct row_writer *w, unsigned column, struct ref ref)
 	c->refs[c->n_refs++] = ref;
 }
 
-static int make_filter(struct row_writer *w, const struct row_cells *cells, struct err *err)
+static int make_filter(struct row_set *s, const struct row_cells *cells, struct err *err)
 {
-	int column = w->info->filter;
-	buf_clear(&w->filter);
-	return column < 0 ? 0 : filter_make(cells[column].texts, cells[column].has, w->n, 1, &w->filter, err);
+	int column = s->w->info->filter;
+	buf_clear(&s->filter);
+	return column < 0 ? 0 : filter_make(cells[column].texts, cells[column].has, s->n, 1, &s->filter, err);
 }
 
-static int write_chunk(struct row_writer *w, const unsigned char *sha256, struct err *err)
+static int set_pack(struct task *t, struct err *err)
 {
-	const int64_t *request = w->columns[w->info->request].ints;
-	const int64_t head[] = {w->table, w->first, w->n, request[0], request[w->n - 1]};
+	struct row_set *s = (struct row_set *)t;
+	struct row_cells cells[ROW_COLUMNS_MAX];
+	for (unsigned i = 0; i < s->w->info->n_columns; i++) {
+		struct column *c = &s->columns[i];
+		for (uint32_t k = 0; c->places && k < s->n; k++)
+			c->texts[k] = (struct text){s->texts.ptr + c->places[k].off, c->places[k].len};
+		cells[i] = (struct row_cells){c->has, c->ints, c->texts, c->refs, c->ref_end};
+	}
+	buf_clear(&s->data);
+	int r = row_chunk_pack(s->w->table, s->n, cells, s->w->compress, s->z, &s->data, s->sha256, err);
+	return r ? r : make_filter(s, cells, err);
+}
+
+static int set_write(struct task *t, struct err *err)
+{
+	struct row_set *s = (struct row_set *)t;
+	struct sql *insert = s->w->insert;
+	const int64_t *request = s->columns[s->w->info->request].ints;
+	const int64_t head[] = {s->w->table, s->first, s->n, request[0], request[s->n - 1]};
 	int r = 0;
 	for (int i = 0; !r && i < (int)ARRAY_SIZE(head); i++)
-		r = sql_int(w->insert, i + 1, head[i], err);
+		r = sql_int(insert, i + 1, head[i], err);
 	if (!r)
-		r = sql_blob(w->insert, 6, (struct text){(const char *)sha256, SHA256_BYTES}, err);
+		r = sql_blob(insert, 6, (struct text){(const char *)s->sha256, SHA256_BYTES}, err);
 	if (!r)
-		r = w->filter.len ? sql_blob(w->insert, 7, buf_text(&w->filter), err) : sql_null(w->insert, 7, err);
+		r = s->filter.len ? sql_blob(insert, 7, buf_text(&s->filter), err) : sql_null(insert, 7, err);
 	if (!r)
-		r = sql_blob(w->insert, 8, buf_text(&w->data), err);
-	return r ? r : sql_run(w->insert, err);
+		r = sql_blob(insert, 8, buf_text(&s->data), err);
+	if (!r)
+		r = sql_run(insert, err);
+	set_give(t);
+	return r;
 }
 
 static int flush(struct row_writer *w, struct err *err)
 {
-	struct row_cells cells[ROW_COLUMNS_MAX];
-	unsigned char sha256[SHA256_BYTES];
-	if (!w->n)
+	struct row_set *s = w->at;
+	if (!s->n)
 		return 0;
-	for (unsigned i = 0; i < w->info->n_columns; i++) {
-		struct column *c = &w->columns[i];
-		for (uint32_t k = 0; c->places && k < w->n; k++)
-			c->texts[k] = (struct text){w->texts.ptr + c->places[k].off, c->places[k].len};
-		cells[i] = (struct row_cells){c->has, c->ints, c->texts, c->refs, c->ref_end};
-	}
-	buf_clear(&w->data);
-	int r = row_chunk_pack(w->table, w->n, cells, w->compress, w->z, &w->data, sha256, err);
-	if (!r)
-		r = make_filter(w, cells, err);
-	if (!r)
-		r = write_chunk(w, sha256, err);
-	for (unsigned i = 0; i < w->info->n_columns; i++) {
-		memset(w->columns[i].has, 0, ROW_CHUNK_ROWS);
-		w->columns[i].n_refs = 0;
-	}
-	buf_clear(&w->texts);
-	w->first += w->n;
-	w->n = 0;
-	return r;
+	int64_t next = s->first + s->n;
+	s->task = (struct task){.run = set_pack, .done = set_write, .drop = set_give};
+	w->at = NULL;
+	int r = pool_submit(w->pool, &s->task, err);
+	return r ? r : set_take(w, next, err);
 }
 
 int row_next(struct row_writer *w, struct err *err)
 {
-	const struct column *request = &w->columns[w->info->request];
+	struct row_set *s = w->at;
 	if (w->failed)
 		return err_nomem(err);
-	if (!request->has[w->n] || (w->n && request->ints[w->n] < request->ints[w->n - 1]))
+	const struct column *request = &s->columns[w->info->request];
+	if (!request->has[s->n] || (s->n && request->ints[s->n] < request->ints[s->n - 1]))
 		return err_set(err, ERR_BUG, "rows of %s are not in order", w->info->name);
-	if (w->info->id >= 0 && w->columns[w->info->id].ints[w->n] != w->first + w->n)
+	if (w->info->id >= 0 && s->columns[w->info->id].ints[s->n] != s->first + s->n)
 		return err_set(err, ERR_BUG, "rows of %s are not numbered in order", w->info->name);
 	for (unsigned i = 0; i < w->info->n_columns; i++)
-		if (w->columns[i].ref_end)
-			w->columns[i].ref_end[w->n] = w->columns[i].n_refs;
-	return ++w->n == ROW_CHUNK_ROWS || w->texts.len > CHUNK_MAX_DECODED_BYTES / 8 ? flush(w, err) : 0;
+		if (s->columns[i].ref_end)
+			s->columns[i].ref_end[s->n] = s->columns[i].n_refs;
+	return ++s->n == ROW_CHUNK_ROWS || s->texts.len > CHUNK_MAX_DECODED_BYTES / 8 ? flush(w, err) : 0;
 }
 
 int row_end(struct row_writer *w, struct err *err)
 {
-	return flush(w, err);
+	int r = flush(w, err);
+	return r ? r : pool_drain(w->pool, err);
 }
 
 int row_tables_clear(struct case_file *c, struct err *err)
