@@ -8,6 +8,7 @@
  *   findings()             one row per response (the population), with predicates and class: cli.md's scope columns
  *   exposed()              one row per request on the exposed side
  *   lineage(request)       legs, pages, writers before, readers after of one request
+ *   lineage_pages(request) its page operations and those reads, run by run
  *   explain(request)       for each response of it: class, predicates, reasons, facts, and what would change the answer
  *   replay(request)        whose pages a victim was most likely given, by a model of the allocator; without request: all
  */

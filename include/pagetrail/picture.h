@@ -33,6 +33,19 @@ int lanes_draw(struct lanes *l, const struct picture_words *w, struct buf *out, 
 void lanes_free(struct lanes *l); /* accepts NULL */
 DEFINE_CLEANUP(struct lanes *, lanes_free)
 
+/* --- lineage: pages of one request over time (queries/lineage_pages.sql) --- */
+struct bands_row {
+	struct text worker, pool, what, other, tenant, kind, grade;
+	int64_t first_page, pages; /* pages 0: none named */
+	int64_t from_ns, to_ns, wrote_ns;
+};
+struct bands;
+int bands_new(struct bands **ret, struct err *err) MUST_CHECK;
+int bands_add(struct bands *p, const struct bands_row *row, struct err *err) MUST_CHECK;
+int bands_draw(struct bands *p, const struct picture_words *w, struct buf *out, struct err *err) MUST_CHECK;
+void bands_free(struct bands *p); /* accepts NULL */
+DEFINE_CLEANUP(struct bands *, bands_free)
+
 /* --- graph: who read whose pages, as DOT (graphviz) ---
  *
  * Requests stand in a box of their tenant. Where there would be more than PICTURE_EDGES_MAX edges, requests are drawn together

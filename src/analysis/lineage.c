@@ -367,6 +367,8 @@ static int sweep_record(struct run *r, struct lineage_worker *w, const struct re
 		rc = map_put(&w->order->wrote, rec->rid, 1, err);
 	if (rc == 0 && w->focus && op.actor == w->focus)
 		rc = touch(r, rec, err);
+	if (rc == 0 && w->focus && op.actor == w->focus)
+		rc = steps_add(r->l, rec, err);
 	if (rc == 0)
 		rc = sweep_add(w->sweep, &op, err);
 	r->missed |= r->forgot && sweep_is_strange(w->sweep);
@@ -570,6 +572,7 @@ static void forget(struct run *r, uint32_t worker)
 			l->touches[n++] = l->touches[i];
 	}
 	l->n_touches = n;
+	steps_forget(l, worker);
 }
 
 /* Counts again: a worker that is out of order has not been looked at to its end. */
@@ -710,6 +713,7 @@ void lineage_free(struct lineage *l)
 	for (uint32_t i = 0; i < l->n_touches; i++)
 		runset_done(&l->touches[i].pages);
 	free(l->touches);
+	steps_done(l);
 	free(l->workers);
 	actors_free(l->actors);
 	arena_done(&l->arena);

@@ -182,6 +182,14 @@ struct touch { /* what the request in focus did, one row a worker, pool and oper
 	struct mark first;
 };
 
+struct own_step { /* one record of the request in focus; its runs are in struct lineage */
+	uint32_t worker, pool;
+	enum page_op op;
+	struct mark at;
+	uint32_t first_run, n_runs;
+};
+enum { OWN_STEPS_MAX = 1 << 16, OWN_RUNS_MAX = 1 << 20 }; /* kept; the rest is counted */
+
 struct lineage {
 	struct actors *actors;
 	struct lineage_worker *workers; /* sorted by name */
@@ -189,6 +197,10 @@ struct lineage {
 	uint64_t duplicates; /* records dropped because another record says the same */
 	struct touch *touches;
 	uint32_t n_touches;
+	struct own_step *steps;
+	struct page_run *step_runs;
+	size_t n_steps, cap_steps, n_step_runs, cap_step_runs;
+	uint64_t steps_left_out;
 	struct arena arena;
 };
 
@@ -202,7 +214,15 @@ int lineage_focus(struct lineage **ret, struct case_file *c, int64_t request, st
 /* The same from whole page logs; for tests. */
 int lineage_focus_whole(struct lineage **ret, struct case_file *c, int64_t request, struct text rid,
 			struct err *err) MUST_CHECK;
+/* The request that is named; 0 with the rid in ret_rid where only page logs know it. ERR_INPUT when nobody does. */
+int lineage_find(struct case_file *c, struct text name, int64_t *ret, struct buf *ret_rid, struct err *err) MUST_CHECK;
 /* The one rid of the page logs that is, or begins with, what is given. 1: none; ERR_INPUT: several. */
 int lineage_find_rid(struct case_file *c, struct text name, struct buf *ret, struct err *err) MUST_CHECK;
 void lineage_free(struct lineage *l); /* accepts NULL */
 const char *page_op_name(enum page_op op);
+
+/* --- lineage_steps.c: the records of the request in focus, one by one --- */
+struct record;
+int steps_add(struct lineage *l, const struct record *rec, struct err *err) MUST_CHECK;
+void steps_forget(struct lineage *l, uint32_t worker);
+void steps_done(struct lineage *l);

@@ -261,37 +261,39 @@ static void lineage_close(void *state)
 }
 
 /* Not among the requests: a rid of a page log, perhaps, of which there were too many for rows of their own. */
-static int find_rid(struct life_of *x, struct text arg, int why, struct err *err)
+static int find_rid(struct case_file *c, struct text arg, struct buf *rid, int why, struct err *err)
 {
 	CLEANUP(buf_done) struct buf unlisted = BUF_INIT(64);
 	int64_t n;
-	int rc = case_info_get(x->c, "page_rids_unlisted", &unlisted, NULL);
+	int rc = case_info_get(c, "page_rids_unlisted", &unlisted, NULL);
 	if (rc != 0 || !text_int64(buf_text(&unlisted), &n) || n == 0)
 		return why;
 	struct err own = {0};
-	rc = lineage_find_rid(x->c, arg, &x->rid, &own);
+	rc = lineage_find_rid(c, arg, rid, &own);
 	if (rc == 1)
 		return why;
 	if (err)
 		*err = own;
-	x->request = 0;
 	return rc;
 }
 
-static int find_request(struct life_of *x, struct text arg, struct err *err)
+int lineage_find(struct case_file *c, struct text name, int64_t *ret, struct buf *ret_rid, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = 0;
-	if (text_int64(arg, &x->request)) {
-		rc = sql_prepare(&s, x->c, "SELECT 1 FROM request WHERE request = ?1", err);
+	if (text_int64(name, ret)) {
+		rc = sql_prepare(&s, c, "SELECT 1 FROM request WHERE request = ?1", err);
 		if (rc == 0)
-			rc = sql_int(s, 1, x->request, err);
+			rc = sql_int(s, 1, *ret, err);
 		if (rc == 0)
 			rc = sql_step(s, err);
 	}
 	if (rc == 0)
-		rc = request_find(x->c, arg, &x->request, err);
-	return rc == ERR_INPUT ? find_rid(x, arg, rc, err) : MIN(rc, 0);
+		rc = request_find(c, name, ret, err);
+	if (rc != ERR_INPUT)
+		return MIN(rc, 0);
+	*ret = 0;
+	return find_rid(c, name, ret_rid, rc, err);
 }
 
 static int lineage_open(void *ctx, const struct text *args, void **ret, struct err *err)
@@ -309,7 +311,7 @@ static int lineage_open(void *ctx, const struct text *args, void **ret, struct e
 		x->worker = UINT32_MAX;
 		return 0;
 	}
-	int rc = find_request(x, args[0], err);
+	int rc = lineage_find(x->c, args[0], &x->request, &x->rid, err);
 	if (rc == 0)
 		rc = analysis_answers(a, ANSWERS_NAMES, &x->answers, err);
 	if (rc == 0)

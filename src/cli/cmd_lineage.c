@@ -115,18 +115,76 @@ static int draw_graph(struct case_file *c, const struct ask *a, const char *name
 	return rc;
 }
 
+/* --- as a picture --- */
+
+/* Columns of queries/lineage_pages.sql. */
+enum {
+	P_WORKER,
+	P_POOL,
+	P_WHAT,
+	P_FIRST_PAGE,
+	P_PAGES,
+	P_FROM,
+	P_TO,
+	P_WROTE,
+	P_OTHER,
+	P_OTHER_TENANT,
+	P_KIND,
+	P_GRADE
+};
+
+static int add_pages(void *ctx, struct sql *s, struct err *err)
+{
+	struct bands_row row = {.worker = sql_get_text(s, P_WORKER),
+				.pool = sql_get_text(s, P_POOL),
+				.what = sql_get_text(s, P_WHAT),
+				.other = sql_get_text(s, P_OTHER),
+				.tenant = sql_get_text(s, P_OTHER_TENANT),
+				.kind = sql_get_text(s, P_KIND),
+				.grade = sql_get_text(s, P_GRADE),
+				.first_page = sql_get_int(s, P_FIRST_PAGE),
+				.pages = sql_get_int(s, P_PAGES),
+				.from_ns = sql_get_time(s, P_FROM),
+				.to_ns = sql_get_time(s, P_TO),
+				.wrote_ns = sql_get_time(s, P_WROTE)};
+	return bands_add(ctx, &row, err);
+}
+
+static int draw_pages(struct case_file *c, const struct ask *a, const char *name, const char *file, struct err *err)
+{
+	CLEANUP(bands_freep) struct bands *p = NULL;
+	CLEANUP(buf_done) struct buf svg = BUF_INIT(64 * MIB);
+	CLEANUP(buf_done) struct buf title = BUF_INIT(64 * KIB);
+	CLEANUP(buf_done) struct buf command = BUF_INIT(64 * KIB);
+	char what[128];
+	snprintf(what, sizeof(what), "Pages of request %.*s", TEXT_ARG(text_sub(text_of(name), 0, 60)));
+	int rc = bands_new(&p, err);
+	if (!rc)
+		rc = ask_rows(c, "lineage_pages", a, add_pages, p, err);
+	if (!rc)
+		rc = picture_title(&title, what, c, err);
+	if (!rc)
+		rc = picture_command(&command, "lineage_pages", a, err);
+	struct picture_words w = {buf_text(&title), buf_text(&command), TIME_UNKNOWN, TIME_UNKNOWN};
+	if (!rc)
+		rc = bands_draw(p, &w, &svg, err);
+	return rc ? rc : picture_write(file, buf_text(&svg), err);
+}
+
 /* --- the verb --- */
 
 static int run(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
-	const char *dot = NULL;
-	const struct option_spec options[] = {{"--dot", OPTION_FILE, &dot}};
+	const char *dot = NULL, *svg = NULL;
+	const struct option_spec options[] = {{"--dot", OPTION_FILE, &dot}, {"--svg", OPTION_FILE, &svg}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 2, 2, err);
 	if (rc)
 		return rc;
+	if (dot && svg)
+		return err_set(err, ERR_USAGE, "--svg and --dot are two pictures: ask for one at a time");
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (rc)
@@ -143,6 +201,8 @@ static int run(int argc, char **argv, struct err *err)
 	}
 	snprintf(id, sizeof(id), "%lld", (long long)request);
 	ask_param(&ask, "request", found ? args.at[1] : id);
+	if (svg)
+		return draw_pages(c, &ask, args.at[1], svg, err);
 	if (dot)
 		return draw_graph(c, &ask, args.at[1], dot, err);
 	return ask_query(c, "lineage", &ask, "at,what,worker,role,other_request,pages,kind,detail", NULL, NULL, err);
@@ -150,10 +210,12 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_lineage = {
     .name = "lineage",
-    .synopsis = "CASE REQUEST [--dot [FILE]]",
+    .synopsis = "CASE REQUEST [--svg [FILE]] [--dot [FILE]]",
     .summary = "Shows one request's legs, its pages, who wrote them before and who read them after",
     .help = "REQUEST is any identifier that the logs gave it (gateway id, rid, room, response id), or a unique\n"
 	    "prefix of at least 6 characters.\n\n"
+	    "  --svg [FILE|-]  a picture of its pages over time instead: whose content was in them, when it held\n"
+	    "                  them, and who read what; the same data as a table: pagetrail query CASE lineage_pages\n"
 	    "  --dot [FILE|-]  a graph for graphviz instead: legs, whose content they read, and who read theirs\n"
 	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n",
     .run = run,

@@ -202,18 +202,10 @@ struct text lanes_class_name(int class_id)
 	return text_of(names[class_id]);
 }
 
-/* To the second, where the axis is longer than a few of them. */
-static struct text moment(const struct lanes *l, int64_t ns, char *tmp, size_t size)
-{
-	struct text t = axis_time(ns, tmp, size);
-	bool whole = (double)l->axis.to_ns - (double)l->axis.from_ns > 10e9 && t.len > 20;
-	return whole ? text_sub(t, 0, 19) : text_sub(t, 0, t.len ? t.len - 1 : 0);
-}
-
 static int heading(struct lanes *l, const struct picture_words *w, struct buf *desc, struct err *err)
 {
 	char a[64], b[64];
-	struct text from = moment(l, l->axis.from_ns, a, sizeof(a)), to = moment(l, l->axis.to_ns, b, sizeof(b));
+	struct text from = axis_second(l->axis.from_ns, a, sizeof(a)), to = axis_second(l->axis.to_ns, b, sizeof(b));
 	return buf_printf(
 	    desc, err,
 	    "One lane for each of %u of %u workers, from %.*s to %.*s UTC: what its logs cover, gaps in them, its "
@@ -284,7 +276,7 @@ static int draw(struct lanes *l, const struct picture_words *w, struct text desc
 	int legend_top = bottom + AXIS_HEIGHT + 12, note_top = legend(l, &s, true, legend_top) + 14;
 	svg_open(&s, out, note_top + lines * 15, w->title, desc, err);
 	svg_label(&s, "start", 20, 26, SVG_HEAD, "font-weight=\"bold\"", w->title);
-	struct text from = moment(l, l->axis.from_ns, a, sizeof(a)), to = moment(l, l->axis.to_ns, b, sizeof(b));
+	struct text from = axis_second(l->axis.from_ns, a, sizeof(a)), to = axis_second(l->axis.to_ns, b, sizeof(b));
 	snprintf(sub, sizeof(sub), "%.*s to %.*s UTC", TEXT_ARG(from), TEXT_ARG(to));
 	svg_label(&s, "start", 20, 46, SVG_PLAIN, "",
 		  l->timed ? text_of(sub) : TEXT("nothing that is to be drawn has a known time"));

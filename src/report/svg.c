@@ -64,6 +64,8 @@ void svg_open(struct svg *s, struct buf *out, int height, struct text title, str
 		"<pattern id=\"pt-hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
 		"<path d=\"M-1 7L7 -1M-1 1L1 -1M5 7L7 5\" "
 		"stroke=\"#000\"/></pattern>\n"
+		"<pattern id=\"pt-back\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+		"<path d=\"M-1 -1L7 7M-1 5L1 7M5 -1L7 1\" stroke=\"#000\"/></pattern>\n"
 		"<pattern id=\"pt-dots\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\">"
 		"<rect width=\"5\" height=\"5\" fill=\"#fff\"/><circle cx=\"2\" cy=\"2\" r=\"1\" "
 		"fill=\"#000\"/></pattern>\n"
@@ -248,6 +250,14 @@ struct text axis_time(int64_t ns, char *tmp, size_t size)
 	for (char *p = tmp; *p; p++)
 		if (*p == 'T')
 			*p = ' ';
+	return text_of(tmp);
+}
+
+struct text axis_second(int64_t ns, char *tmp, size_t size)
+{
+	struct text t = axis_time(ns, tmp, size);
+	if (t.len > 19)
+		tmp[19] = 0;
 	return text_of(tmp);
 }
 

@@ -61,6 +61,8 @@ void axis_draw(struct svg *s, const struct axis *a, int top, int bottom);
 int64_t axis_step(int64_t span_ns, int n);
 /* "2026-08-27 01:35:20Z" */
 struct text axis_time(int64_t ns, char *tmp, size_t size);
+/* The same to the second, without Z. */
+struct text axis_second(int64_t ns, char *tmp, size_t size);
 enum { AXIS_HEIGHT = 34 };
 
 /* --- legend: samples beside words, in rows --- */

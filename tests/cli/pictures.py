@@ -22,7 +22,7 @@ def svg(box, *args, name="p.svg"):
     """Draws to a file and to standard output; both are the same, well-formed and inert. Gives the root."""
     box.run(*args, "--svg", name)
     data = open(box.path(name), "rb").read()
-    expect(box.run(*args, "--svg").stdout == data == box.run(*args, "--svg", "-").stdout, f"{args}: the same bytes")
+    expect(box.run(*args, "--svg").stdout == data, f"{args}: the same bytes")
     text = data.decode("utf-8")
     expect(not HIDDEN.search(text), f"{args}: no hidden character")
     root = ET.fromstring(text)
@@ -182,6 +182,66 @@ def hostile(box):
     expect(narrow is not None and os.path.getsize(box.path("p.svg")) < 200000, "long names to be cut")
 
 
+def pages(box):
+    """Every page of the table stands in a band, every owner in the list; times of other requests are in the words."""
+    for case, rows in (("case.ptc", box.json("exposures", "case.ptc", code=1)["rows"]), ("messy.ptc", box.json("exposures", "messy.ptc", code=1)["rows"])):
+        for side in ("reader_request", "owner_request"):
+            most = max((r for r in rows if r["kind"] == "stale" or case == "case.ptc"), key=lambda r: (r["pages"], r[side]))
+            root = svg(box, "lineage", case, most[side])
+            table = table_of_desc(box, root, case)
+            expect(table == box.json("query", case, "lineage_pages", "--param", f"request={most[side]}")["rows"], "the table by name")
+            held = {(r["worker"], r["pool"], p) for r in table if r["pages"] for p in range(r["first_page"], r["first_page"] + r["pages"])}
+            drawn = 0
+            for m in [re.match(r"(?:page (\d+)|pages (\d+)\u2013(\d+))( \+\d+ runs)?$|(\d+) pages?$|others", w) for w in words(root)]:
+                if m and m[5]:
+                    drawn += int(m[5]) - last
+                elif m and (m[1] or m[2]):
+                    last = 1 if m[1] else int(m[3]) - int(m[2]) + 1
+                    drawn += last
+            whole = not any("runs" in w or w.startswith("others") for w in words(root))
+            expect(drawn <= len(held) and (drawn == len(held) or not whole), f"{most[side]}: {len(held)} pages, {drawn} in bands")
+            owners = {r["other_request"] for r in table if r["what"] == "read_from" and r["other_request"]}
+            said = " ".join(words(root))
+            listed = [w for w in words(root) if w.startswith("content of ") and "first read" in w]
+            expect(len(listed) == min(len(owners), 24), f"{len(owners)} owners, listed {len(listed)}")
+            expect(len(owners) <= 24 or f"Owners without a letter: {len(owners) - 24}" in said, "owners that are not listed to be counted")
+            readers = {r["other_request"] for r in table if r["what"] == "read_by"}
+            expect(sum(w.startswith("read by ") for w in words(root)) == min(len(readers), 6), "later readers to be named")
+            foreign = any(r["what"] == "read_from" for r in table)
+            expect(bool(tips(root, "reads of content that is not its own")) == foreign, "foreign reads to be marked")
+            for what, tip in (("alloc", "taken"), ("free", "given back"), ("read", "reads: "), ("read_by", "its content read by")):
+                expect(bool(tips(root, tip)) == any(r["what"] == what for r in table), f"{what} to be marked")
+    one_line_error(box.run("lineage", "case.ptc", rows[0]["reader_request"] + "nobody", "--svg", code=3))
+    one_line_error(box.run("lineage", "case.ptc", "x", "--svg", "--dot", code=2))
+    quiet = next(r for r in box.json("query", "messy.ptc", "scope", "--param", "class=C3")["rows"] if not r["decode_worker"])
+    expect("No page log names this request" in " ".join(words(svg(box, "lineage", "messy.ptc", quiet["request"]))), "an empty picture to say why")
+
+
+def fates(box):
+    """A request whose every page fares differently: bands are bounded, and the picture says how."""
+    lines = [{"v": 1, "ts": 1788256800, "seq": 0, "worker": "w", "op": "boot", "page_size": 64, "pool_pages": 100000}]
+
+    def add(op, rid, runs, seconds=1.0):
+        lines.append({"ts": lines[-1]["ts"] + seconds, "seq": len(lines), "worker": "w", "op": op, "rid": rid, "pages": runs})
+    for i in range(300):
+        add("alloc", f"owner-{i}", [[i * 10, 5]])
+        add("write", f"owner-{i}", [[i * 10, 5]])
+        add("free", f"owner-{i}", [[i * 10, 5]])
+    for i in range(300):
+        add("alloc", "the-reader", [[i * 10, 5]], 0.25)
+    for _ in range(50):
+        add("read", "the-reader", [[i * 10, 5] for i in range(300)], 0.5)
+    del lines[-20]  # a hole
+    add("free", "the-reader", [[i * 10, 5] for i in range(300)])
+    box.write("fates/w.pages.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+    box.run("ingest", "fates.ptc", "fates")
+    root = svg(box, "lineage", "fates.ptc", "the-reader")
+    said = " ".join(words(root))
+    expect("pages fared in 300 ways" in said and "Owners without a letter: 276" in said, f"grouping to be said: {said[-500:]}")
+    expect(int(root.get("height")) < 1600 and os.path.getsize(box.path("p.svg")) < 200000, "a bounded picture")
+    expect(tips(root, "gap: sequence") and "gaps: sequence" in said, "the hole to be hatched and named")
+
+
 def dot(box, *args, code=0):
     """A graph: quoted strings and plain words alone, and what graphviz makes of it where it is installed (nodes and edges with labels)."""
     text = box.run(*args, "--dot", code=code).stdout.decode("utf-8")
@@ -260,6 +320,7 @@ def hostile_graphs(box):
         expect(any("digraph{x}" in x for x in shown), "a name that looks like DOT to be text")
     for r in rows:
         dot(box, "lineage", "h.ptc", r["reader_request"])
+        svg(box, "lineage", "h.ptc", r["reader_request"])
 
 
 def files(box):
@@ -270,6 +331,7 @@ def files(box):
     os.makedirs(box.path("taken"))
     one_line_error(box.run("timeline", "case.ptc", "--svg", "taken", code=3))
     expect(not [n for n in os.listdir(box.dir) if n.startswith("taken.")], "no partial file beside a place that is taken")
+    expect(b"<svg" in box.run("timeline", "case.ptc", "--svg", "-").stdout, "- to be standard output")
     expect(b"<svg" not in box.run("timeline", "case.ptc", "--svg", "file.svg").stdout, "nothing on standard output")
 
 
@@ -282,6 +344,8 @@ with Box() as box:
     lanes(box)
     gaps(box)
     many_workers(box)
+    pages(box)
+    fates(box)
     graphs(box)
     hostile(box)
     hostile_graphs(box)
