@@ -31,6 +31,9 @@ int buf_add_char(struct buf *b, char c, struct err *err) MUST_CHECK;
 int buf_printf(struct buf *b, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4) MUST_CHECK;
 int buf_vprintf(struct buf *b, struct err *err, const char *fmt, va_list ap) MUST_CHECK;
 struct text buf_text(const struct buf *b);
+/* Appends all of a file that a person named. ERR_INPUT, with the path as its place, when it cannot be read, or when it is larger
+ * than b may hold; what: "map", "sources file". */
+int buf_add_file(struct buf *b, const char *path, const char *what, struct err *err) MUST_CHECK;
 
 /* JSON fragments: quoted and escaped string (foreign bytes first made valid UTF-8: invalid bytes become
  * U+FFFD, control characters \u00XX), used for the JSON of the CLI and for refs, reasons and details. */

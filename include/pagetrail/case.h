@@ -16,7 +16,7 @@
 #include "pagetrail/sql.h"
 #include "pagetrail/text.h"
 
-enum { CASE_APPLICATION_ID = 0x50547261 /* "PTra" */, CASE_VERSION = 2 };
+enum { CASE_APPLICATION_ID = 0x50547261 /* "PTra" */, CASE_VERSION = 3 };
 enum { CASE_UNFINISHED_ID = 0x50547277 /* "PTrw": a salvage is writing it, or was stopped */ };
 enum case_mode { CASE_READ, CASE_WRITE, CASE_CREATE, CASE_INSPECT };
 /* CASE_CREATE: there is no such file, or nothing is in it (somebody was stopped while he made it); else ERR_IO. */
@@ -38,6 +38,7 @@ bool case_writable(const struct case_file *c);
 void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop);
 /* Scans decode ahead in so many threads; 0 and 1: in the calling thread, which is how a case is opened. */
 void case_threads(struct case_file *c, unsigned n);
+unsigned case_thread_count(const struct case_file *c);
 /* Is it set? For long work between statements, which then returns ERR_INTERRUPTED. */
 bool case_stopped(const struct case_file *c);
 

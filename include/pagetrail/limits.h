@@ -83,6 +83,12 @@
 #define PATTERN_DEPTH_LIMIT     1000
 /* Default ceiling of one arena. */
 #define ARENA_MAX_BYTES         (256 * MIB)
+/* Planted markers in one file; each is searched for in up to eleven spellings. A shorter one would be found by chance. */
+#define MARKERS_MAX             20000
+#define MARKER_MIN_BYTES        6
+#define MARKER_MAX_BYTES        256
+/* Places where markers were seen that a case keeps, about 100 bytes each; more is said as a gap. */
+#define SIGHTINGS_MAX           (1u << 18)
 /* References behind one predicate of an explanation: what it rests on, not everything that was said. */
 #define EXPLAIN_REFS_BYTES      (8 * KIB)
 /* Original lines that an explanation on paper or a terminal quotes for one predicate, and bytes of each; the rest is counted. */

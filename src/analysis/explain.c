@@ -158,6 +158,8 @@ static int refs_behind(struct explain *x, const struct finding *f, char letter, 
 		rc = boot_refs(x, f->decode_boot, err);
 	if (rc == 0 && letter == 'L')
 		rc = read_refs(x, f, err);
+	if (rc == 0 && letter == 'X' && f->p.x == TRI_YES)
+		rc = marker_refs(x->analysis->c, f->request, &x->refs, err);
 	if (rc == 0 && x->refs.len == 1)
 		buf_clear(&x->refs);
 	return rc;

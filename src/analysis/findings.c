@@ -173,6 +173,44 @@ static int hold_legs(struct loader *l, int64_t request, struct err *err)
 	return 0;
 }
 
+/* ---- X ---- */
+
+/* Requests in whose responses somebody else's marker was seen. That none was seen says nothing: X is never no. */
+static int load_marked(struct loader *l, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct findings *f = l->f;
+	size_t cap = 0;
+	int rc = sql_prepare(
+	    &s, l->c, "SELECT DISTINCT seen_request FROM sighting WHERE verdict = 'foreign' ORDER BY seen_request",
+	    err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		if (f->n_marked == cap) {
+			cap = cap ? cap * 2 : 64;
+			int64_t *more = realloc(f->marked, cap * sizeof(*more));
+			if (!more)
+				return err_nomem(err);
+			f->marked = more;
+		}
+		f->marked[f->n_marked++] = sql_get_int(s, 0);
+	}
+	return rc;
+}
+
+static int id_cmp(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void set_content(const struct findings *all, struct finding *f)
+{
+	if (all->n_marked && bsearch(&f->request, all->marked, all->n_marked, sizeof(f->request), id_cmp)) {
+		f->p.x = TRI_YES;
+		because(f, REASON_FOREIGN_MARKER);
+	}
+}
+
 /* ---- L ---- */
 static int read_cmp(const void *a, const void *b)
 {
@@ -479,6 +517,7 @@ static int one_response(struct loader *l, struct err *err)
 	f.p = (struct predicates){TRI_UNKNOWN, TRI_UNKNOWN, TRI_UNKNOWN, e.delivered, TRI_UNKNOWN};
 	predicates_of(&e, &f);
 	set_lineage(l, &f);
+	set_content(all, &f);
 	if (sql_type(s, 9) != SQL_NULL)
 		because(&f, REASON_IDS_CONTRADICT);
 	if (sql_get_int(s, 12))
@@ -595,6 +634,8 @@ static int run_all(struct loader *l, struct err *err)
 	if (rc == 0)
 		rc = load_reads(l, err);
 	if (rc == 0)
+		rc = load_marked(l, err);
+	if (rc == 0)
 		rc = load_responses(l, err);
 	if (rc < 0)
 		return rc;
@@ -639,6 +680,7 @@ void findings_free(struct findings *f)
 	free(f->all);
 	free(f->reads);
 	free(f->boots);
+	free(f->marked);
 	lives_free(f->lives);
 	arena_done(&f->arena);
 	free(f);

@@ -74,6 +74,8 @@ struct findings {
 	struct served_boot *boots; /* by boot */
 	size_t n_boots;
 	bool trigger_stands, build_stands;
+	int64_t *marked; /* requests that got a marker of another; sorted, each once */
+	size_t n_marked;
 	struct arena arena;
 	struct pool_lives *lives; /* who lived where, for candidate sets */
 };

@@ -99,6 +99,7 @@ static const struct rowset_column findings_columns[] = {
 enum { REFS_BYTES = 1536 };
 
 struct rows_state {
+	struct case_file *c;
 	struct answers *answers;
 	size_t at;
 	struct text classes; /* borrowed from the cursor; empty: all */
@@ -150,6 +151,7 @@ static int findings_open(void *ctx, const struct text *args, void **ret, struct 
 	struct rows_state *x = calloc(1, sizeof(*x));
 	if (!x)
 		return err_nomem(err);
+	x->c = a->c;
 	x->classes = args[0];
 	x->brief = args[1].len && !text_is(args[1], "0");
 	x->refs = x->text = BUF_INIT(16 * MIB);
@@ -227,6 +229,8 @@ static int put_refs(struct rows_state *x, struct rowset *row, const struct findi
 		if (rc == 0)
 			rc = refs_put(&x->refs, e->write.source, e->write.off, e->write.len, err);
 	}
+	if (rc == 0 && f->p.x == TRI_YES)
+		rc = marker_refs(x->c, f->request, &x->refs, err);
 	if (rc == 0)
 		rc = buf_add_char(&x->refs, ']', err);
 	if (rc == 0)

@@ -61,6 +61,8 @@
 	X(NOT_DELIVERED, "not_delivered", 'D', "No content left.")                                                    \
 	X(STALE_NOT_DELIVERED, "stale_read_not_delivered", 'D', "It read another's content, but no content left.")    \
 	X(DELIVERY_UNKNOWN, "delivery_unknown", 'D', "No record decides whether content left.")                       \
+	X(FOREIGN_MARKER, "foreign_marker", 'X',                                                                      \
+	  "A marker that was planted in another request stands in a record of it.")                                   \
 	X(EXCLUDED_D, "excluded_by:D", 'C', "Excluded, because nothing was delivered.")                               \
 	X(EXCLUDED_L, "excluded_by:L", 'C', "Excluded, because complete page logs show no foreign read.")             \
 	X(EXCLUDED_T, "excluded_by:T", 'C', "Excluded, because the trigger condition was not met.")                   \

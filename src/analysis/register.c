@@ -147,6 +147,21 @@ int refs_put_all(struct buf *b, struct text json, struct err *err)
 	return 0;
 }
 
+int marker_refs(struct case_file *c, int64_t request, struct buf *b, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(
+	    &s, c,
+	    "SELECT source, byte_off, byte_len FROM sighting WHERE seen_request = ?1 AND verdict = 'foreign' "
+	    "ORDER BY sighting LIMIT 8",
+	    err);
+	if (rc == 0)
+		rc = sql_int(s, 1, request, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
+		rc = refs_put(b, sql_get_int(s, 0), (uint64_t)sql_get_int(s, 1), (uint64_t)sql_get_int(s, 2), err);
+	return rc;
+}
+
 /* ---- registration ---- */
 static void analysis_drop(void *ctx)
 {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "resolve_verify.h"
+#include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
 #define RESOLVE_VERSION 8
@@ -72,7 +73,8 @@ static int resolve_clear(struct case_file *c, struct err *err)
 	int res = row_tables_clear(c, err);
 	return res ? res
 		   : sql_exec(c,
-			      "DELETE FROM gap; DELETE FROM clock; DELETE FROM boot; DELETE FROM tenant; "
+			      "DELETE FROM sighting; DELETE FROM gap; DELETE FROM clock; DELETE FROM boot; DELETE FROM "
+			      "tenant; "
 			      "DELETE FROM worker;",
 			      err);
 }
@@ -120,7 +122,7 @@ static int resolve_rows(struct resolve *r, struct err *err)
 		res = gap_write(r, err);
 	if (!res)
 		res = clock_write(r, err);
-	return res;
+	return res ? res : sighting_write(r->c, err);
 }
 
 /* What the tables rest on, cheaply: no event is decoded for it. */

@@ -227,3 +227,26 @@ int buf_varint(struct buf *b, uint64_t v, struct err *err)
 	bytes[n++] = (unsigned char)v;
 	return buf_add(b, bytes, n, err);
 }
+
+int buf_add_file(struct buf *b, const char *path, const char *what, struct err *err)
+{
+	char block[4096];
+	size_t n;
+	int rc = 0;
+	FILE *in = fopen(path, "rbe");
+	if (!in) {
+		err_set_errno(err, ERR_INPUT, "cannot read the %s", what);
+		return err_where(err, "%s", path);
+	}
+	while (rc == 0 && (n = fread(block, 1, sizeof(block), in)) > 0) {
+		rc = n > b->max - b->len ? err_set(err, ERR_INPUT, "the %s is larger than %zu bytes", what, b->max) : 0;
+		if (rc == 0)
+			rc = buf_add(b, block, n, err);
+	}
+	if (rc == 0 && ferror(in))
+		rc = err_set_errno(err, ERR_INPUT, "cannot read the %s", what);
+	fclose(in);
+	if (rc < 0)
+		err_where(err, "%s", path);
+	return rc;
+}

@@ -137,6 +137,9 @@ int ask_known(struct case_file *c, const char *sql, const char *what, const char
 /* One integer out of a constant statement (0 when no row). */
 int ask_int(struct case_file *c, const char *sql, int64_t *ret, struct err *err) MUST_CHECK;
 
+/* --- keep.c: a file given to a verb becomes evidence of the case, which is correlated again where that changes something --- */
+int keep_file(const char *case_path, const char *path, const char *format, struct err *err) MUST_CHECK;
+
 /* --- explain.c: the reasoning behind one request's responses, as text, with the original lines --- */
 int explain_print(struct case_file *c, int64_t request, struct err *err) MUST_CHECK;
 

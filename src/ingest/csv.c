@@ -41,22 +41,6 @@ static int wrong(struct reader *r, unsigned cell, const char *fmt, struct text t
 	return err_set(r->err, ERR_INPUT, "%s, line %u, column %u: %s", r->path, r->line, cell + 1, what);
 }
 
-static int read_whole(const char *path, struct buf *out, struct err *err)
-{
-	FILE *in = fopen(path, "rbe");
-	char block[4096];
-	size_t n;
-	int rc = 0;
-	if (!in)
-		return err_set_errno(err, ERR_INPUT, "cannot read the sources file %s", path);
-	while (rc == 0 && (n = fread(block, 1, sizeof(block), in)) > 0)
-		rc = buf_add(out, block, n, err);
-	if (rc == 0 && ferror(in))
-		rc = err_set_errno(err, ERR_INPUT, "cannot read the sources file %s", path);
-	fclose(in);
-	return rc;
-}
-
 /* Cuts one cell off *rest; quotes are taken away. ERR_INPUT on a quote that does not end. */
 static int take_cell(struct reader *r, unsigned number, struct text *rest, struct text *ret)
 {
@@ -191,7 +175,7 @@ int sources_read(struct sources_file *f, const char *path, const struct ingest_o
 	arena_init(&f->arena, 4 * FILE_MAX);
 	for (int i = 0; i < CELLS_MAX; i++)
 		r.order[i] = i < COLUMNS ? i : -1;
-	int rc = read_whole(path, &b, err);
+	int rc = buf_add_file(&b, path, "sources file", err);
 	struct text rest = buf_text(&b), line;
 	if (text_starts(rest, "\xef\xbb\xbf"))
 		rest = text_from(rest, 3);

@@ -273,20 +273,8 @@ int map_read(struct map **ret, struct text text, void (*warn)(void *ctx, struct 
 int map_load(struct map **ret, const char *path, void (*warn)(void *ctx, struct text what), void *ctx, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(MAP_MAX_BYTES + 2 * KIB);
-	char block[1024];
-	size_t n;
-	int rc = 0;
 	*ret = NULL;
-	FILE *in = fopen(path, "rbe");
-	if (!in) {
-		err_set_errno(err, ERR_INPUT, "cannot read the map");
-		return err_where(err, "%s", path);
-	}
-	while (rc == 0 && b.len <= MAP_MAX_BYTES && (n = fread(block, 1, sizeof(block), in)) > 0)
-		rc = buf_add(&b, block, n, err);
-	if (rc == 0 && ferror(in))
-		rc = err_set_errno(err, ERR_INPUT, "cannot read the map");
-	fclose(in);
+	int rc = buf_add_file(&b, path, "map", err);
 	if (rc == 0)
 		rc = map_read(ret, buf_text(&b), warn, ctx, err);
 	return rc < 0 ? err_where(err, "%s", path) : rc;

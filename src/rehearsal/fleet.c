@@ -144,7 +144,8 @@ static void plan_clean(struct model *m)
 void fleet_plan(struct model *m)
 {
 	m->messy = !strcmp(m->options->scenario, "messy");
-	if (m->messy || !strcmp(m->options->scenario, "incident"))
+	m->canary = !strcmp(m->options->scenario, "canary");
+	if (m->messy || m->canary || !strcmp(m->options->scenario, "incident"))
 		plan_incident(m);
 	else if (!strcmp(m->options->scenario, "late_write"))
 		plan_late_write(m);
@@ -154,6 +155,8 @@ void fleet_plan(struct model *m)
 		plan_clean(m);
 	if (m->messy)
 		messy_plan(m);
+	for (int w = 0; m->canary && w < m->n_workers; w++)
+		m->worker[w].request_json |= m->worker[w].role == ROLE_DECODE;
 }
 
 int64_t worker_limit(const struct model *m, int w)

@@ -192,6 +192,7 @@ struct request {
 	int64_t start_us, patience_us, first_byte_us, end_us;
 	uint32_t attempt, n_attempts; /* last one */
 	bool gone, ended, delivered, trigger, foreign, rejected;
+	bool marked; /* another request's marker stands in its answer, and in a log */
 	int status;
 	struct foreign *reads;
 	size_t n_reads, reads_cap;
@@ -241,6 +242,10 @@ struct hole {             /* what the logs of a messy rehearsal lack */
 	size_t lines;
 };
 
+struct sighting {
+	uint32_t owner, seen_in; /* request whose marker it is; whose answer holds it */
+};
+
 struct restart {
 	int worker;
 	int64_t at_us, pool_tokens;
@@ -256,7 +261,7 @@ struct model {
 	uint64_t step;                    /* one per page operation */
 	/* plan */
 	int64_t n_normal;
-	bool late_write, bursts, sharing, long_prompts, messy;
+	bool late_write, bursts, sharing, long_prompts, messy, canary;
 	struct rng mess; /* so that the model runs as it would without the mess */
 	bool shuffled;
 	struct rng shuffle; /* likewise */
@@ -284,6 +289,8 @@ struct model {
 	bool trigger_fell, build_fell; /* a confirmed response without it disproved that part of the hypothesis */
 	char innocent[RID];            /* rid that the hostile prompt names */
 	uint32_t victim;               /* request whose id the hostile client takes */
+	struct sighting *sightings;
+	size_t n_sightings, sightings_cap;
 	struct hole *holes;
 	size_t n_holes, holes_cap;
 	struct lines router, gateway;
@@ -391,6 +398,11 @@ int make_folder(struct model *m, const char *name); /* rehearsal.c */
 void messy_write(struct model *m);
 /* What a hostile prompt says, as Python writes it: it imitates records of the engine, a gateway and a page log. */
 void messy_prompt(const struct model *m, const char *at, char *out, size_t cap);
+
+/* ---- canary.c: nothing, but in that scenario */
+void canary_asked(struct model *m, struct lines *l, uint32_t request);
+void canary_answered(struct model *m, struct lines *l, uint32_t attempt, int w);
+void canary_write(struct model *m, const char *path);
 
 /* ---- snapshot.c */
 void snapshots_write(struct model *m);

@@ -17,13 +17,14 @@ const struct rehearsal_scenario rehearsal_scenarios[] = {
      "prompts over the prefill pool limit are rejected, handed over as one token and answered from stale pages"},
     {"messy",
      "the incident, with everything wrong with its logs that logs have: zones, clocks, holes, copies, forgeries"},
+    {"canary", "the incident, with markers planted in prompts and request logs that hold text"},
     {"late_write", "aborted transfers go on writing into pages that were given to other requests"},
     {"prefix_share", "tenants share cached prompt prefixes, as they should"},
     {"clean", "nothing goes wrong; an odd seed runs pools below the context window"},
 };
 const size_t n_rehearsal_scenarios = ARRAY_SIZE(rehearsal_scenarios);
 
-static const int64_t default_requests[] = {8000, 8000, 3000, 2400, 2500};
+static const int64_t default_requests[] = {8000, 8000, 8000, 3000, 2400, 2500};
 
 /* Enough for a case of some hundred megabytes; the model keeps its logs in memory until the end. */
 #define REQUESTS_MAX 400000
@@ -92,6 +93,8 @@ static void write_all(struct model *m)
 	lines_write(m, &m->router, "logs/router.log");
 	lines_write(m, &m->gateway, "logs/gateway.jsonl");
 	snapshots_write(m);
+	if (m->canary)
+		canary_write(m, "markers.json");
 	truth_write(m, "truth.json");
 }
 
@@ -121,6 +124,7 @@ static void model_free(struct model *m)
 	free(m->boots);
 	free(m->heap);
 	free(m->exposures);
+	free(m->sightings);
 	free(m->holes);
 	free(m);
 }
@@ -135,7 +139,7 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 		;
 	if (s == n_rehearsal_scenarios) {
 		err_set(err, ERR_USAGE, "there is no scenario \"%s\"", o->scenario);
-		err_hint(err, "take incident, messy, late_write, prefix_share or clean");
+		err_hint(err, "take incident, messy, canary, late_write, prefix_share or clean");
 		return ERR_USAGE;
 	}
 	if (o->requests < 0 || o->requests > REQUESTS_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* request_log.c - the JSON request log (between the engine's lines) and the metrics file of the workers that keep them
  *
- * No prompt and no answer is written: their fields are among those that these logs can leave out.
+ * No prompt and no answer is written, but in the scenario of markers: their fields are among those that these logs can leave out.
  */
 #include "model.h"
 
@@ -33,6 +33,7 @@ static void put_object(struct model *m, struct lines *l, const struct attempt *a
 	/* what the logger cuts a long list to: no length can be read from it */
 	if (m->messy && r->len > 2048)
 		lines_put(m, l, ", \"input_ids\": [151644, 872, 198, \"...\", 151645, 198]");
+	canary_asked(m, l, a->request);
 	lines_put(m, l, "}");
 }
 
@@ -108,7 +109,9 @@ void json_finished(struct model *m, uint32_t i, int w)
 	lines_put(m, l, "{\"timestamp\": \"%s\", \"event\": \"request.finished\", \"rid\": \"%s\", \"obj\": ", at,
 		  rid_of(a, w));
 	put_object(m, l, a, w);
-	lines_put(m, l, ", \"out\": {\"meta_info\": {\"id\": \"%s\", \"finish_reason\": ", rid_of(a, w));
+	lines_put(m, l, ", \"out\": {");
+	canary_answered(m, l, i, w);
+	lines_put(m, l, "\"meta_info\": {\"id\": \"%s\", \"finish_reason\": ", rid_of(a, w));
 	put_finish(m, l, a);
 	lines_put(m, l,
 		  ", \"prompt_tokens\": %lld, \"completion_tokens\": %lld, \"cached_tokens\": 0, \"e2e_latency\": "

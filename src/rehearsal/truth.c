@@ -112,6 +112,8 @@ static int class_of(const struct model *m, const struct request *r)
 {
 	const char *l = lineage(m, r);
 
+	if (r->marked)
+		return 1;
 	if (!r->delivered)
 		return 4;
 	if (!strcmp(l, "yes"))
@@ -126,7 +128,7 @@ static void check_hypothesis(struct model *m)
 	for (uint32_t i = 0; i < m->n_requests; i++) {
 		const struct request *r = &m->requests[i];
 
-		if (!r->delivered || strcmp(lineage(m, r), "yes") != 0)
+		if (!r->marked && (!r->delivered || strcmp(lineage(m, r), "yes") != 0))
 			continue;
 		m->trigger_fell |= !r->trigger;
 		m->build_fell |= !affected(m, r);
@@ -174,9 +176,9 @@ static void put_response(struct out *o, const struct request *r)
 	    yes_no(r->stream));
 	put(o,
 	    ",\"delivered\":\"%s\",\"trigger\":\"%s\",\"foreign_read\":\"%s\",\"lineage\":\"%s\",\"affected\":\"%s\","
-	    "\"class_expected\":\"C%d\",\"page_log\":%s",
+	    "\"class_expected\":\"C%d\",\"marked\":\"%s\",\"page_log\":%s",
 	    yes_no(r->delivered), yes_no(r->trigger), yes_no(r->foreign), lineage(m, r), yes_no(affected(m, r)),
-	    class_of(m, r), has_page_log(m, r) ? "true" : "false");
+	    class_of(m, r), yes_no(r->marked), has_page_log(m, r) ? "true" : "false");
 	put(o, ",\"attempts\":%u,\"prefill_worker\":", r->n_attempts);
 	if (a && a->prefill >= 0)
 		put(o, "\"%s\"", m->worker[a->prefill].name);
@@ -278,6 +280,17 @@ static void put_clocks(struct out *o)
 	}
 }
 
+static void put_sightings(struct out *o)
+{
+	const struct model *m = o->m;
+
+	for (size_t i = 0; i < m->n_sightings; i++) {
+		const struct sighting *s = &m->sightings[i];
+		put(o, "%s{\n\"planted_request\":\"%s\",\"seen_request\":\"%s\",\"verdict\":\"%s\"}", i ? "," : "",
+		    m->requests[s->owner].id, m->requests[s->seen_in].id, s->owner == s->seen_in ? "own" : "foreign");
+	}
+}
+
 void truth_write(struct model *m, const char *path)
 {
 	struct out o = {m, BUF_INIT(1024 * MIB)};
@@ -316,6 +329,10 @@ void truth_write(struct model *m, const char *path)
 	put_boots(&o);
 	put(&o, "],\n\"exposures\":[");
 	put_exposures(&o);
+	if (m->canary) {
+		put(&o, "],\n\"sightings\":[");
+		put_sightings(&o);
+	}
 	if (m->messy) {
 		put(&o, "],\n\"holes\":[");
 		put_holes(&o);

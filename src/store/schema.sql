@@ -144,3 +144,19 @@ CREATE TABLE clock(
   basis     TEXT NOT NULL,
   PRIMARY KEY(source, from_off)
 ) STRICT;
+
+CREATE TABLE sighting(             -- where a planted marker was seen (docs/markers.md)
+  sighting        INTEGER PRIMARY KEY,
+  marker          TEXT NOT NULL,
+  spelling        TEXT NOT NULL,   -- plain, json, percent, hex, base64
+  part            TEXT NOT NULL,   -- asked, answered, unknown: whose words it stands in
+  planted_name    TEXT,            -- request that it was planted in, as the file of markers says
+  planted_tenant  TEXT,
+  planted_request INTEGER,         -- the same; NULL: not known in this case
+  seen_request    INTEGER,         -- whose record it stands in; NULL: the record names none
+  cross_tenant    TEXT NOT NULL,   -- yes, no, unknown
+  verdict         TEXT NOT NULL,   -- own, foreign, unknown
+  source          INTEGER NOT NULL REFERENCES source,
+  byte_off        INTEGER NOT NULL, -- of the record, or of the marker where no event speaks of its record
+  byte_len        INTEGER NOT NULL
+) STRICT;

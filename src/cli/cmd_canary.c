@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_canary.c - planted markers: makes them, takes their list into the case, says where they were seen */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "pagetrail/digest.h"
+#include "pagetrail/json.h"
+#include "pagetrail/markers.h"
+
+/* ---- a plan ---- */
+
+/* 26 letters and digits, of which no two look alike, from seed and number: 130 bits. */
+static int marker_name(int64_t seed, int64_t number, char out[32], struct err *err)
+{
+	static const char alphabet[] = "abcdefghjkmnpqrstvwxyz0123456789";
+	unsigned char digest[SHA256_BYTES];
+	char text[80];
+	int n = snprintf(text, sizeof(text), "pagetrail marker %" PRId64 " %" PRId64, seed, number);
+	int rc = sha256_once(text, (size_t)n, digest, err);
+	if (rc)
+		return rc;
+	memcpy(out, "ptm", 3);
+	for (size_t i = 0; i < 26; i++)
+		out[3 + i] = alphabet[digest[i] % 32];
+	out[29] = '\0';
+	return 0;
+}
+
+static int print_plan(int64_t n, int64_t seed, struct err *err)
+{
+	if (n < 1 || n > MARKERS_MAX)
+		return err_set(err, ERR_USAGE, "--plan takes a number of markers, 1 to %d", MARKERS_MAX);
+	puts("{\"markers\":[");
+	for (int64_t i = 0; i < n; i++) {
+		char name[32];
+		int rc = marker_name(seed, i, name, err);
+		if (rc)
+			return rc;
+		printf("{\"marker\":\"%s\",\"planted_request\":null,\"planted_tenant\":null,\"planted_at\":null}%s\n",
+		       name, i + 1 < n ? "," : "");
+	}
+	puts("]}");
+	return system_flush(err);
+}
+
+/* ---- sightings ---- */
+
+static void on_unknown_key(void *ctx, struct text what)
+{
+	(void)ctx;
+	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
+	if (!text_visible(what, CELL_MAX_BYTES, &b, NULL))
+		fprintf(stderr, "pagetrail: note: %s\n", b.ptr);
+}
+
+/* Faults of the file are told before anything is stored. */
+static int check_markers(const char *path, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(DOCUMENT_MAX_BYTES);
+	struct json_value doc;
+	struct markers m;
+	struct arena a;
+	size_t off = 0;
+	int rc = buf_add_file(&b, path, "file of markers", err);
+	if (rc)
+		return rc;
+	struct json *json = json_new();
+	if (!json)
+		return err_nomem(err);
+	arena_init(&a, ARENA_MAX_BYTES);
+	rc = json_parse(json, buf_text(&b), true, &doc, &off, err);
+	if (rc == 1) {
+		rc = err_set(err, ERR_INPUT, "the file of markers is no JSON, from byte %zu on", off);
+		err_hint(err, "see 'pagetrail help canary'");
+	}
+	if (rc == 0)
+		rc = markers_read(&m, doc, &a, on_unknown_key, NULL, err);
+	arena_done(&a);
+	json_free(json);
+	return rc ? err_where(err, "%s", path) : 0;
+}
+
+static int64_t foreign;
+
+static int add_totals(struct case_file *c, struct rows *r, struct err *err)
+{
+	static const char *const counts[] = {
+	    "SELECT count(*) FROM sighting WHERE verdict = 'foreign'",
+	    "SELECT count(*) FROM sighting WHERE verdict = 'own'",
+	    "SELECT count(*) FROM sighting WHERE verdict = 'unknown'",
+	    "SELECT count(DISTINCT marker) FROM sighting",
+	    "SELECT count(*) FROM source WHERE format = 'markers' AND unparsed = 0",
+	    "SELECT coalesce(sum(records), 0) FROM source WHERE coalesce(format, '') <> 'markers'",
+	    "SELECT coalesce(sum(bytes), 0) FROM source WHERE coalesce(format, '') <> 'markers'"};
+	int64_t n[ARRAY_SIZE(counts)];
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(counts); i++)
+		rc = ask_int(c, counts[i], &n[i], err);
+	if (rc)
+		return rc;
+	foreign = n[0];
+	CLEANUP(buf_done) struct buf b = BUF_INIT(4 * KIB);
+	rc =
+	    buf_printf(&b, err,
+		       "{\"foreign\":%" PRId64 ",\"own\":%" PRId64 ",\"unknown\":%" PRId64 ",\"markers_seen\":%" PRId64
+		       ",\"marker_files\":%" PRId64 ",\"records_searched\":%" PRId64 ",\"bytes_searched\":%" PRId64 "}",
+		       n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
+	if (rc)
+		return rc;
+	rows_extra(r, "totals", buf_text(&b));
+	if (!n[4])
+		rows_note(r, "The case holds no file of markers: give one with --markers.");
+	else
+		rows_note(r,
+			  "Searched %" PRId64 " records (%" PRId64 " bytes) for the markers of %" PRId64
+			  " files: foreign %" PRId64 ", own %" PRId64 ", unknown %" PRId64
+			  ". A marker that was not seen shows nothing about what was not logged.",
+			  n[5], n[6], n[4], n[0], n[1], n[2]);
+	return 0;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	struct ask ask = ASK_INIT;
+	const char *markers = NULL;
+	int64_t plan = -1, seed = 1;
+	const struct option_spec options[] = {
+	    {"--markers", OPTION_TEXT, &markers}, {"--plan", OPTION_INT, &plan}, {"--seed", OPTION_INT, &seed}};
+	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
+	struct args args;
+	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 0, 1, err);
+	if (rc)
+		return rc;
+	if (plan >= 0)
+		return args.n || markers
+			   ? err_set(err, ERR_USAGE, "--plan prints a list of markers: no case, no --markers")
+			   : print_plan(plan, seed, err);
+	if (!args.n) {
+		err_set(err, ERR_USAGE, "'canary' takes a case, or --plan N");
+		return err_hint(err, "see 'pagetrail help canary'");
+	}
+	rc = markers ? check_markers(markers, err) : 0;
+	if (rc == 0 && markers)
+		rc = keep_file(args.at[0], markers, "markers", err);
+	if (rc)
+		return rc;
+	CLEANUP(case_closep) struct case_file *c = NULL;
+	rc = ask_open(&c, args.at[0], &ask, err);
+	if (rc == 0)
+		rc = ask_query(c, "canary", &ask, "marker,verdict,planted_request,seen_request,seen_tenant,part",
+			       add_totals, NULL, err);
+	return rc ? rc : foreign ? EXIT_FOUND : EXIT_DONE;
+}
+
+const struct command command_canary = {
+    .name = "canary",
+    .synopsis = "CASE [--markers FILE] | --plan N [--seed S]",
+    .summary = "Says where planted markers were seen: in their own request, or in another",
+    .help = "A marker is a text that was planted in one request. FILE lists them:\n\n"
+	    "  {\"markers\":[{\"marker\":\"ptm…\",\"planted_request\":\"any id of it\",\n"
+	    "   \"planted_tenant\":\"…\",\"planted_at\":\"2026-09-09T14:00:00Z\"}]}\n\n"
+	    "Only \"marker\" is required; without the request nothing can be foreign within\n"
+	    "a tenant. FILE becomes evidence of the case, so that scope and reports count a\n"
+	    "foreign sighting (X) from then on. Markers are searched for as they are, and in\n"
+	    "JSON, percent, hex and Base64 spelling; never approximately.\n\n"
+	    "  --markers FILE   take this list into the case\n"
+	    "  --plan N         print a list of N fresh markers, to be filled in\n"
+	    "  --seed S         of the plan; the same seed gives the same markers\n"
+	    "  --json --jsonl --csv --columns A,B --limit N --as-of T\n\n"
+	    "Exit code 1 when a marker was seen in another request.\n\n"
+	    "  pagetrail canary --plan 20 --seed 7 > markers.json\n"
+	    "  pagetrail canary case.ptc --markers markers.json\n",
+    .run = run,
+};
