@@ -51,6 +51,8 @@ static int run(int argc, char **argv, struct err *err)
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, 1, err);
+	if (!rc && dot)
+		rc = picture_alone(&ask, err);
 	if (rc)
 		return rc;
 	static const char kinds[] = "stale,late_write,not_ready,uninitialised,shared";

@@ -374,12 +374,14 @@ const struct command command_grep = {
     .name = "grep",
     .synopsis = "CASE REGEX [--source N]",
     .summary = "Finds original records by a regular expression",
-    .help = "REGEX is a Perl-compatible expression; ^ and $ are the ends of a record. Every byte that was read is "
-	    "searched,\n"
-	    "also what no format recognised. A record that takes the expression too many\n"
-	    "steps is counted and said, with exit code 5.\n\n"
-	    "  --source N     only this source\n"
+    .help = "REGEX is a Perl-compatible expression; ^ and $ are the ends of a record, (?i) in front ignores case.\n"
+	    "Every byte that was read is searched, also what no format recognised. Rows have ref, source, path and\n"
+	    "text; a table shows ref and text, and 'pagetrail show CASE REF' prints the record as it is.\n\n"
+	    "  --source N     only this source; 'pagetrail info' has their numbers\n"
 	    "  --json --jsonl --csv --columns A,B --limit N\n\n"
-	    "  pagetrail grep case.ptc 'Input length .*exceeds'\n",
+	    "Exit code 0 whether or not anything was found. A record that takes the expression too many steps is\n"
+	    "counted and said, with exit code 5; 3 when there is no such source.\n\n"
+	    "  pagetrail grep case.ptc 'Input length .*exceeds'\n"
+	    "  pagetrail grep case.ptc '(?i)abort' --source 3 --limit 0\n",
     .run = run,
 };

@@ -183,6 +183,10 @@ static int run(int argc, char **argv, struct err *err)
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 2, 2, err);
 	if (rc)
 		return rc;
+	if (dot || svg)
+		rc = picture_alone(&ask, err);
+	if (rc)
+		return rc;
 	if (dot && svg)
 		return err_set(err, ERR_USAGE, "--svg and --dot are two pictures: ask for one at a time");
 	CLEANUP(case_closep) struct case_file *c = NULL;

@@ -128,6 +128,8 @@ static int run(int argc, char **argv, struct err *err)
 			     "--svg draws workers, not one request: see 'pagetrail lineage CASE REQUEST --svg'");
 	if (!rc)
 		rc = check_window(&w, err);
+	if (!rc && svg)
+		rc = picture_alone(&ask, err);
 	if (rc)
 		return rc;
 	CLEANUP(case_closep) struct case_file *c = NULL;

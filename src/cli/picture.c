@@ -8,6 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+int picture_alone(const struct ask *a, struct err *err)
+{
+	const struct rows_options *o = &a->rows;
+	if (!o->json && !o->jsonl && !o->csv && !o->columns && !o->tz && o->limit < 0)
+		return 0;
+	err_set(err, ERR_USAGE,
+		"a picture has no rows: --json, --jsonl, --csv, --columns, --limit and --tz are for tables");
+	return err_hint(err, "leave them out, or ask for the table that the picture names");
+}
+
 /* As a shell reads it: in single quotes where it is more than letters, digits and what is plain in any shell. */
 static int put_word(struct buf *b, struct text t, struct err *err)
 {

@@ -6,6 +6,8 @@
 #include "pagetrail/arena.h"
 #include "pagetrail/picture.h"
 
+/* ERR_USAGE when the form of a table is asked for, too. */
+int picture_alone(const struct ask *a, struct err *err) MUST_CHECK;
 /* What a picture says of itself: "pagetrail query CASE NAME --param k=v …" for the parameters of a, and the window asked for. */
 int picture_command(struct buf *b, const char *query, const struct ask *a, struct err *err) MUST_CHECK;
 /* "what, case ID: TITLE", as far as the case has them. */

@@ -425,11 +425,9 @@ int bands_draw(struct bands *p, const struct picture_words *w, struct buf *out, 
 	int legend_top = bottom + AXIS_HEIGHT + 12, list_top = legend(p, &s, true, legend_top);
 	int note_top = list_top + (owners + readers) * 18 + 14;
 	svg_open(&s, out, note_top + svg_paragraph_lines(buf_text(&said)) * 15, w->title, buf_text(&desc), err);
-	svg_label(&s, "start", 20, 26, SVG_HEAD, "font-weight=\"bold\"", w->title);
 	snprintf(sub, sizeof(sub), "%s to %s UTC", axis_second(p->axis.from_ns, a, sizeof(a)).ptr,
 		 axis_second(p->axis.to_ns, b, sizeof(b)).ptr);
-	svg_label(&s, "start", 20, 46, SVG_PLAIN, "",
-		  p->n_items ? text_of(sub) : TEXT("no page log names this request"));
+	svg_heading(&s, w->title, p->n_items ? text_of(sub) : TEXT("no page log names this request"));
 	axis_draw(&s, &p->axis, TOP, bottom);
 	bands_strips(p, &s);
 	(void)legend(p, &s, false, legend_top);

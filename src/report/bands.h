@@ -2,6 +2,7 @@
 /* bands.h - private to bands*.c: one request's pages, grouped by what became of them */
 #pragma once
 
+#include "pagetrail/picture.h"
 #include "svg.h"
 
 /* PAGES_OP: what a request does with its own pages; the others are reads of content that is not the reader's. */

@@ -11,8 +11,9 @@
 
 #include "facts.h"
 #include "pagetrail/stamp.h"
+#include "svg.h"
 
-enum { WIDTH = 960, BARS_MAX = 62, LANES_MAX = 60, COLUMNS_SEEN = 128 };
+enum { WIDTH = 960, BARS_MAX = 62, LANES_MAX = 60, COLUMNS_SEEN = 128, NAME_COLUMNS = 24 };
 
 /* --- reading a table of the document --- */
 
@@ -183,14 +184,10 @@ static struct drawing draw_begin(struct facts *f, xmlNodePtr table, const char *
 	return d;
 }
 
-/* Day and time of a second, cut to n characters ("2026-08-27T01:35:20Z"). */
+/* Day and time of a second, cut to n characters ("2026-08-27 01:35:20"). */
 static struct text second_text(int64_t s, size_t n, char *tmp, size_t size)
 {
-	stamp_format(s * NS_PER_S, tmp, size);
-	for (char *p = tmp; *p; p++)
-		if (*p == 'T')
-			*p = ' ';
-	return text_sub(text_of(tmp), 0, n);
+	return text_sub(axis_time(s * NS_PER_S, tmp, size), 0, n);
 }
 
 /* --- affected responses per day --- */
@@ -380,13 +377,9 @@ static int top_of(int lane)
 
 static void draw_axis(struct drawing *d, const struct lanes *l)
 {
-	static const int64_t steps[] = {60,     300,    900,     3600,    10800,   21600,    43200,    86400,
-					172800, 604800, 1209600, 2592000, 7776000, 31536000, 315360000};
 	char tmp[64];
-	size_t k = 0;
-	while (k + 1 < ARRAY_SIZE(steps) && (l->to - l->from) / steps[k] > 8)
-		k++;
-	int64_t step = steps[k], s = l->from / step * step;
+	int64_t step = MAX(axis_step(MIN(l->to - l->from, INT64_MAX / NS_PER_S) * NS_PER_S, 9) / NS_PER_S, 60);
+	int64_t s = l->from / step * step;
 	for (int n = 0; s <= l->to && n < 40; s += step, n++) {
 		if (s < l->from)
 			continue;
@@ -399,25 +392,16 @@ static void draw_axis(struct drawing *d, const struct lanes *l)
 }
 
 /* Names of workers differ at their end: a long one loses its beginning. */
-static struct text short_name(struct text name, char *tmp, size_t size)
-{
-	enum { LONGEST = 24 };
-	if (name.len <= LONGEST)
-		return name;
-	struct text tail = text_from(name, name.len - LONGEST + 2);
-	while (tail.len && ((unsigned char)tail.ptr[0] & 0xC0) == 0x80) /* not inside a character */
-		tail = text_from(tail, 1);
-	snprintf(tmp, size, "\xE2\x80\xA6%.*s", TEXT_ARG(tail));
-	return text_of(tmp);
-}
-
 static void draw_spans(struct drawing *d, const struct lanes *l, const struct grid *g)
 {
-	char tmp[64];
+	CLEANUP(buf_done) struct buf name_cut = BUF_INIT(64 * KIB);
 	for (int i = 0; i < l->n; i++) {
 		int64_t a = second_of(g, l->row[i], "first_at"), b = second_of(g, l->row[i], "last_at");
 		struct text name = l->name[i];
-		draw_label(d, "end", LANES_LEFT - 10, top_of(i) + 17, short_name(name, tmp, sizeof(tmp)));
+		buf_clear(&name_cut);
+		if (!d->rc)
+			d->rc = svg_cut(name, NAME_COLUMNS, &name_cut, d->f->err);
+		draw_label(d, "end", LANES_LEFT - 10, top_of(i) + 17, buf_text(&name_cut));
 		if (a == TIME_UNKNOWN || b == TIME_UNKNOWN)
 			continue;
 		bool page_log = text_is(cell_of(g, l->row[i], "page_log"), "yes");

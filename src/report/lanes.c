@@ -271,15 +271,13 @@ static int draw(struct lanes *l, const struct picture_words *w, struct text desc
 		struct err *err)
 {
 	struct svg s = {0};
-	char a[64], b[64], sub[160];
 	int bottom = place_lanes(l, TOP), lines = svg_paragraph_lines(said);
 	int legend_top = bottom + AXIS_HEIGHT + 12, note_top = legend(l, &s, true, legend_top) + 14;
 	svg_open(&s, out, note_top + lines * 15, w->title, desc, err);
-	svg_label(&s, "start", 20, 26, SVG_HEAD, "font-weight=\"bold\"", w->title);
-	struct text from = axis_second(l->axis.from_ns, a, sizeof(a)), to = axis_second(l->axis.to_ns, b, sizeof(b));
-	snprintf(sub, sizeof(sub), "%.*s to %.*s UTC", TEXT_ARG(from), TEXT_ARG(to));
-	svg_label(&s, "start", 20, 46, SVG_PLAIN, "",
-		  l->timed ? text_of(sub) : TEXT("nothing that is to be drawn has a known time"));
+	char a[64], b[64], sub[160];
+	snprintf(sub, sizeof(sub), "%s to %s UTC", axis_second(l->axis.from_ns, a, sizeof(a)).ptr,
+		 axis_second(l->axis.to_ns, b, sizeof(b)).ptr);
+	svg_heading(&s, w->title, l->timed ? text_of(sub) : TEXT("nothing that is to be drawn has a known time"));
 	axis_draw(&s, &l->axis, TOP, bottom);
 	lanes_strips(l, &s);
 	(void)legend(l, &s, false, legend_top);

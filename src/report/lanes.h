@@ -2,6 +2,7 @@
 /* lanes.h - private to lanes*.c: the rows of the timeline, arranged */
 #pragma once
 
+#include "pagetrail/picture.h"
 #include "svg.h"
 
 enum lanes_what { LANES_COVERAGE, LANES_BOOT, LANES_GAP, LANES_EXPOSED, LANES_RECIPIENT, LANES_RESPONSE, LANES_WHATS };

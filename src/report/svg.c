@@ -179,6 +179,33 @@ int svg_text_width(struct text t, int size)
 	return (int)(em * (unsigned)size / 100);
 }
 
+static size_t character(struct text t)
+{
+	size_t n = 1;
+	while (n < t.len && ((unsigned char)t.ptr[n] & 0xC0) == 0x80)
+		n++;
+	return n;
+}
+
+static int put_cut(struct text t, size_t columns, bool cut, struct buf *out, struct err *err)
+{
+	size_t have = text_columns(t) + cut;
+	while (t.len && have > columns) {
+		size_t n = character(t);
+		have -= text_columns(text_sub(t, 0, n));
+		have += !cut;
+		t = text_from(t, n);
+		cut = true;
+	}
+	int rc = cut ? buf_add_text(out, TEXT("\xE2\x80\xA6"), err) : 0;
+	return rc ? rc : buf_add_text(out, t, err);
+}
+
+int svg_cut(struct text shown, size_t columns, struct buf *out, struct err *err)
+{
+	return put_cut(shown, columns, false, out, err);
+}
+
 int svg_short(struct text t, size_t columns, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
@@ -187,19 +214,27 @@ int svg_short(struct text t, size_t columns, struct buf *out, struct err *err)
 	while (tail.len < t.len && tail.len && ((unsigned char)tail.ptr[0] & 0xC0) == 0x80)
 		tail = text_from(tail, 1);
 	int rc = text_visible(tail, SIZE_MAX, &b, err);
-	if (rc)
-		return rc;
-	struct text v = buf_text(&b);
-	bool cut = tail.len < t.len;
-	while (v.len && text_columns(v) + cut > columns) {
-		size_t n = 1;
-		while (n < v.len && ((unsigned char)v.ptr[n] & 0xC0) == 0x80)
-			n++;
-		v = text_from(v, n);
-		cut = true;
+	return rc ? rc : put_cut(buf_text(&b), columns, tail.len < t.len, out, err);
+}
+
+void svg_heading(struct svg *s, struct text title, struct text below)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
+	if (!s->rc)
+		s->rc = text_visible(title, CELL_MAX_BYTES, &b, s->err);
+	struct text t = buf_text(&b);
+	size_t whole = t.len;
+	while (t.len && svg_text_width(t, SVG_HEAD) > SVG_WIDTH - 60) {
+		t.len--;
+		while (t.len && ((unsigned char)t.ptr[t.len] & 0xC0) == 0x80)
+			t.len--;
 	}
-	rc = cut ? buf_add_text(out, TEXT("\xE2\x80\xA6"), err) : 0;
-	return rc ? rc : buf_add_text(out, v, err);
+	bool cut = t.len < whole;
+	b.len = t.len;
+	if (!s->rc && cut)
+		s->rc = buf_add_text(&b, TEXT("\xE2\x80\xA6"), s->err);
+	svg_label_shown(s, "start", 20, 26, SVG_HEAD, "font-weight=\"bold\"", buf_text(&b));
+	svg_label(s, "start", 20, 46, SVG_PLAIN, "", below);
 }
 
 void svg_mark(struct svg *s, enum svg_mark mark, int x, int y, const char *attributes, struct text tip)

@@ -10,7 +10,6 @@
 #include "pagetrail/arena.h"
 #include "pagetrail/buf.h"
 #include "pagetrail/limits.h"
-#include "pagetrail/picture.h"
 #include "pagetrail/stamp.h"
 
 enum { SVG_WIDTH = 1000, SVG_SMALL = 11, SVG_PLAIN = 12, SVG_HEAD = 16 };
@@ -37,11 +36,15 @@ void svg_line(struct svg *s, int x1, int y1, int x2, int y2, const char *attribu
 void svg_label(struct svg *s, const char *anchor, int x, int y, int size, const char *attributes, struct text t);
 /* The same with a text that svg_short() gave. */
 void svg_label_shown(struct svg *s, const char *anchor, int x, int y, int size, const char *attributes, struct text t);
+/* The title over the picture, and a line below it; a long one loses its end, and stands whole in the image's own title. */
+void svg_heading(struct svg *s, struct text title, struct text below);
 /* Lines over the whole width, 15 pixels each, from the base line y on. */
 void svg_paragraph(struct svg *s, int y, struct text t);
 int svg_paragraph_lines(struct text t);
 /* Pixels that a text of this size takes, rather too many than too few. */
 int svg_text_width(struct text t, int size);
+/* A text that is visible already, cut at its beginning to so many columns. */
+int svg_cut(struct text shown, size_t columns, struct buf *out, struct err *err) MUST_CHECK;
 /* t as it will be shown, cut at its beginning to so many columns: names differ at their end. Appended to out. */
 int svg_short(struct text t, size_t columns, struct buf *out, struct err *err) MUST_CHECK;
 

@@ -187,6 +187,20 @@ with Box() as box:
     one_line_error(box.run("query", "case.ptc", "scope", "--param", "nonsense=1", code=2))
     one_line_error(box.run("query", "case.ptc", "lineage", code=2))  # needs a request
     expect(box.json("sql", "case.ptc", "SELECT count(*) AS n FROM page_events")["rows"][0]["n"] > 0, "events through SQL")
+    # the queries: all of them, in order, whole in 80 columns; what each takes and gives
+    listed = json.loads(box.run("query", "--list", "--json").stdout)["rows"]
+    there = sorted(n[:-4] for n in os.listdir("queries") if n.endswith(".sql"))
+    expect([q["name"] for q in listed] == there, f"every query to be listed, in order: {there}")
+    out = narrow("query", "--list", "--limit", "0")
+    for q in listed:
+        expect(f"{q['name']} " in out and q["question"] in out and q["params"] in out, f"{q['name']} to be listed whole")
+        one = json.loads(box.run("query", "--list", q["name"], "--json").stdout)["rows"]
+        expect(" ".join(":" + p["name"] for p in one if p["part"] == "param") == q["params"], f"parameters of {q['name']}")
+        expect(" ".join(p["name"] for p in one if p["part"] == "column") == q["columns"], f"columns of {q['name']}")
+        expect(all(p["type"] and p["help"] for p in one), f"{q['name']}: type and words for each: {one}")
+        narrow("query", "--list", q["name"])
+    one_line_error(box.run("query", "--list", "no_such_query", code=2))
+    one_line_error(box.run("query", "--list", "scope", "more", code=2))
     for name in re.findall(r'"name":"([a-z_]+)"', box.run("query", "--list", "--json").stdout.decode()):
         box.run("query", "case.ptc", name, "--json", code=2 if name in ("lineage", "lineage_pages", "explain") else 0)  # those need a request
 

@@ -41,6 +41,8 @@ def svg(box, *args, name="p.svg"):
             expect("url(" not in value or value.startswith("url(#pt-"), f"no reference out of the file: {value}")
     w, h = (int(x) for x in root.get("viewBox").split()[2:])
     expect(w == 1000, "as wide as a page")
+    heading = next(root.iter(SVG + "text"))
+    expect(len(heading.text) < 140 and (heading.text == root.find(SVG + "title").text or heading.text.endswith("\u2026")), f"a heading that fits: {heading.text}")
     for e in root.iter(SVG + "text"):
         expect(0 <= int(e.get("x")) <= w and 0 <= int(e.get("y")) <= h, f"words inside of the picture: {e.text}")
         expect(int(e.get("font-size")) >= 11, "letters to be legible")
@@ -327,6 +329,8 @@ def files(box):
     before = open(box.path("case.ptc"), "rb").read()
     message = one_line_error(box.run("timeline", "case.ptc", "--svg", "case.ptc", code=2))
     expect("not written over" in message and open(box.path("case.ptc"), "rb").read() == before, "a case not to be written over")
+    for args in (("timeline", "case.ptc", "--svg", "--json"), ("exposures", "case.ptc", "--dot", "--limit", "1"), ("lineage", "case.ptc", "x", "--dot", "--csv")):
+        one_line_error(box.run(*args, code=2))
     one_line_error(box.run("timeline", "case.ptc", "--svg", "no/such/folder.svg", code=3))
     os.makedirs(box.path("taken"))
     one_line_error(box.run("timeline", "case.ptc", "--svg", "taken", code=3))
