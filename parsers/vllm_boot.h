@@ -228,6 +228,17 @@ static int boot_logo(struct parse *p, struct text message)
 	return vllm_emit(p);
 }
 
+/* The name under which a hand-off knows this engine (kv_transfer_params.remote_engine_id): made up at each start.
+ * (distributed/kv_transfer/kv_connector/v1/nixl/, 017e9f4448) */
+static int take_engine_id(struct parse *p, const struct match *m, struct text message)
+{
+	struct event *e = boot_begin(p, "args");
+
+	(void)message;
+	event_text(e, BOOT_ENGINE_ID, match_group(m, "id"));
+	return vllm_emit(p);
+}
+
 /* --- the cache --- */
 
 static int take_pool(struct parse *p, const struct match *m, struct text message)

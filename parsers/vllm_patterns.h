@@ -152,6 +152,13 @@ static const struct line_pattern patterns[] = {
 	.take = take_sends,
     },
     {
+	.name = "engine_id",
+	.starts = "Initializing NIXL Scheduler ",
+	.regex = "^Initializing\\x20NIXL\\x20Scheduler\\x20(?<id>\\S{1,200})$",
+	.sample = "Initializing NIXL Scheduler 2ef84114-0000-4000-8000-000000000002",
+	.take = take_engine_id,
+    },
+    {
 	.name = "nixl_failure",
 	.starts = "NIXL transfer failure: ",
 	.sample = "NIXL transfer failure: transfer_setup_failed. Marking blocks as invalid | Context: {'failure_type': "

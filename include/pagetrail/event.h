@@ -45,7 +45,9 @@ enum event_kind {
 	X(BOOT_AUTO_TRUNCATE, "auto_truncate", COLUMN_INT, "bool", "1 when over-long prompts are cut and served") \
 	X(BOOT_DP_SIZE, "dp_size", COLUMN_INT, "", "data-parallel ranks of this server")                          \
 	X(BOOT_TP_SIZE, "tp_size", COLUMN_INT, "", "tensor-parallel ranks")                                       \
-	X(BOOT_DRAFT, "draft", COLUMN_INT, "bool", "1 when the pool line belongs to a draft model")
+	X(BOOT_DRAFT, "draft", COLUMN_INT, "bool", "1 when the pool line belongs to a draft model")               \
+	X(BOOT_ENGINE_ID, "engine_id", COLUMN_TEXT, "",                                                           \
+	  "name that the engine gives itself towards the other side of a hand-off")
 
 #define EVENT_LEG_COLUMNS(X)                                                                                  \
 	X(LEG_WHAT, "what", COLUMN_TEXT, "", "received|finished|rejected|truncated|aborted|failed|retracted") \

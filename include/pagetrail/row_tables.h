@@ -28,7 +28,7 @@
 	X(ALIAS_VALUE, "value", ROW_TEXT, "", "the id as the logs have it")                 \
 	X(ALIAS_WORKER, "worker", ROW_INT, "", "row of worker, for ids of one engine")      \
 	X(ALIAS_RULE, "rule", ROW_TEXT, "",                                                 \
-	  "what joined it: own, room, response_id, gateway_id, trace_id, time_and_length, conflict …")
+	  "what joined it: own, room, response_id, gateway_id, trace_id, time_and_length, child, conflict …")
 
 #define ROWS_LEG_COLUMNS(X)                                                                                         \
 	X(LEG_ROW_LEG, "leg", ROW_INT, "", "number, from 1")                                                        \

@@ -252,6 +252,7 @@ enum rule {
 	RULE_GATEWAY_ID,
 	RULE_TRACE_ID,
 	RULE_TIME_AND_LENGTH,
+	RULE_CHILD,
 	RULE_CONFLICT
 };
 const char *rule_name(enum rule r);
@@ -580,6 +581,7 @@ void leg_set_room(struct resolve *r, struct leg *l, uint32_t at, uint32_t room);
 uint32_t norm_rid(struct resolve *r, uint32_t rid,
 		  struct err *err);                         /* id without its prefix; 0: out of memory or none */
 uint32_t norm_known(const struct resolve *r, uint32_t rid); /* the same; 0: nothing has that name */
+bool is_child(struct text rid);                             /* one prompt of several that came in one call */
 int stray_attach(struct resolve *r, struct err *err) MUST_CHECK;
 int life_load(struct resolve *r, struct err *err) MUST_CHECK;
 struct busy *busy_find(const struct resolve *r, uint32_t key); /* NULL: its chain is short */

@@ -2,7 +2,8 @@
 /* resolve_join.c - which legs and lifetimes are one request: union-find with guards
  *
  * Edges, surest first: the room both legs and the gateway name; the id of the answer, which is the engine's rid; a
- * gateway id that was handed to the engine as rid; one rid on both sides of a hand-off; a trace id in two gateways, or
+ * gateway id that was handed to the engine as rid; one rid on both sides of a hand-off; numbers that an engine gives the
+ * prompts of one call; a trace id in two gateways, or
  * the trace id of one that is the request id of another, or the trace id that an engine says; for gateways that share no
  * id with the engine, one time and length (resolve_fit.c).
  * Clients choose gateway ids, trace ids and perhaps rids, so no edge joins what differs in tenant or does not meet in
@@ -224,6 +225,33 @@ static void join_rid(struct resolve *r, uint32_t id)
 	}
 }
 
+/* The prompts of one call, which the engine numbers: one response, whatever it holds. Elements with a room of their own are told
+ * apart by it, and counted by themselves. */
+static void join_children(struct resolve *r, uint32_t id)
+{
+	struct chain c;
+	uint32_t head = name_at(&r->names, id)->rid_legs;
+	if (!leg_at(r, head - 1)->next_rid)
+		return;
+	chain_of(r, head, false, &c);
+	for (unsigned i = 1; i < c.n; i++) {
+		const struct leg *x = leg_at(r, c.at[i]);
+		if (x->room || !is_child(names_text(&r->names, x->rid)))
+			continue;
+		for (unsigned k = 0; k < i; k++) {
+			const struct leg *y = leg_at(r, c.at[k]);
+			if (y->rid == x->rid || y->room || y->role != x->role ||
+			    !is_child(names_text(&r->names, y->rid)) ||
+			    worker_at(r, x->worker)->base != worker_at(r, y->worker)->base || x->lo == UNKNOWN ||
+			    y->lo == UNKNOWN || leg_gap(r, c.at[i], c.at[k]) > LAYER_NS ||
+			    !join_pair(r, c.at[k], c.at[i], RULE_CHILD))
+				continue;
+			leg_at(r, c.at[k])->batch = MAX(leg_at(r, c.at[k])->batch, 2u);
+			leg_at(r, c.at[i])->batch = MAX(leg_at(r, c.at[i])->batch, 2u);
+		}
+	}
+}
+
 /* --- lifetimes of two gateways that share an id of the answer or of a trace --- */
 
 struct pair {
@@ -374,25 +402,33 @@ static void join_traced(struct resolve *r, const uint32_t *node, size_t n)
 	}
 }
 
+static bool any_traced(const struct resolve *r)
+{
+	for (uint32_t i = 0; i < r->legs.n; i++)
+		if (leg_at(r, i)->trace)
+			return true;
+	return false;
+}
+
 static int join_traces(struct resolve *r, struct err *err)
 {
 	struct shelf all;
 	uint32_t group[CHAIN_MAX];
 	int res = 0;
-	bool any = false;
 	shelf_init(&all, &r->scratch, sizeof(struct traced));
 	for (uint32_t i = r->lives.n; i-- > 0 && !res;) {
 		const struct life *l = life_at(r, i);
 		res = l->trace_id ? traced_add(r, &all, l->trace_id, life_node(r, i), err) : 0;
+		if (!res)
+			res = resolve_tick(r, err);
 	}
 	for (uint32_t i = r->legs.n; i-- > 0 && !res;) {
 		uint32_t trace = leg_at(r, i)->trace;
-		any |= trace != 0;
 		res = trace ? traced_add(r, &all, trace, i, err) : 0;
 		if (!res)
 			res = resolve_tick(r, err);
 	}
-	for (uint32_t id = 1; any && id < r->names.entries.n && !res; id++) {
+	for (uint32_t id = 1; id < r->names.entries.n && !res; id++) {
 		size_t n = 0;
 		const struct traced *t;
 		for (uint32_t at = name_at(&r->names, id)->chain; at && n < CHAIN_MAX; at = t->next) {
@@ -436,8 +472,10 @@ static int join_names(struct resolve *r, bool rooms, struct err *err)
 		const struct name *e = name_at(&r->names, id);
 		if (rooms && e->room_legs)
 			join_room(r, id);
-		if (!rooms && e->rid_legs)
+		if (!rooms && e->rid_legs) {
 			join_rid(r, id);
+			join_children(r, id);
+		}
 		res = resolve_tick(r, err);
 	}
 	return res;
@@ -481,7 +519,7 @@ int join_nodes(struct resolve *r, struct err *err)
 		res = join_lives(r, RULE_RESPONSE_ID, err);
 	if (!res && any_trace(r))
 		res = join_lives(r, RULE_TRACE_ID, err);
-	if (!res)
+	if (!res && any_traced(r))
 		res = join_traces(r, err);
 	return res ? res : join_fits(r, err);
 }

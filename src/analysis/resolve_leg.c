@@ -24,6 +24,27 @@ static struct text strip_index(struct text id)
 	return text_sub(id, 0, dash);
 }
 
+static bool hex_at(struct text t, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		if (!((t.ptr[i] >= '0' && t.ptr[i] <= '9') || (t.ptr[i] >= 'a' && t.ptr[i] <= 'f') || t.ptr[i] == '-'))
+			return false;
+	return true;
+}
+
+/* SGLang numbers the prompts of a call whose rid the caller gave: RID_0 (managers/io_struct.py, _normalize_rid). Other callers
+ * end their own ids so, too; only one that is otherwise made up is taken for it. */
+static struct text strip_number(struct text id)
+{
+	size_t line = text_rfind_char(id, '_');
+	if ((line != 32 && line != 36) || line + 1 >= id.len || id.len - line > 5 || !hex_at(id, 0, line))
+		return id;
+	for (size_t i = line + 1; i < id.len; i++)
+		if (id.ptr[i] < '0' || id.ptr[i] > '9')
+			return id;
+	return text_sub(id, 0, line);
+}
+
 static struct text strip_prefix(struct text id)
 {
 	static const char *const prefixes[] = {"chatcmpl-", "cmpl-", "resp_"};
@@ -32,7 +53,13 @@ static struct text strip_prefix(struct text id)
 		if (text_starts(id, prefixes[i]) && rest.len)
 			return prefixes[i][1] == 'm' ? strip_index(rest) : rest;
 	}
-	return id;
+	return strip_number(id);
+}
+
+bool is_child(struct text rid)
+{
+	struct text rest = strip_prefix(rid);
+	return rest.ptr + rest.len != rid.ptr + rid.len;
 }
 
 uint32_t norm_rid(struct resolve *r, uint32_t rid, struct err *err)

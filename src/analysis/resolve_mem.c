@@ -460,6 +460,6 @@ const char *flag_name(enum flag f)
 const char *rule_name(enum rule r)
 {
 	static const char *const names[] = {
-	    "own", "room", "rid", "response_id", "gateway_id", "trace_id", "time_and_length", "conflict"};
+	    "own", "room", "rid", "response_id", "gateway_id", "trace_id", "time_and_length", "child", "conflict"};
 	return names[r];
 }

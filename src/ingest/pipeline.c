@@ -45,6 +45,8 @@ struct pipeline {
 	struct block *block; /* the one fed last */
 	struct column_bytes bytes;
 	struct text boot;   /* host:port */
+	struct text engine; /* what a hand-off calls it */
+	bool engines;       /* it has several such names (ranks, starts), and none counts */
 	struct text record; /* the worker that events name */
 	bool several;       /* they name more than one, or leave it open */
 	bool wrapped;       /* it is a wrapper that names it */
@@ -199,6 +201,12 @@ static int note_worker(struct pipeline *p, const struct event *e, struct err *er
 			own.worker = TEXT(""); /* the start line itself names nobody */
 		p->boot = worker_of_boot(p->arena, &own);
 		if (!p->boot.ptr)
+			return err_nomem(err);
+	}
+	if (e->kind == EVENT_BOOT && e->known >> BOOT_ENGINE_ID & 1 && !text_eq(e->t[BOOT_ENGINE_ID], p->engine)) {
+		p->engines |= p->engine.len || (e->worker.len && !text_eq(e->worker, wrapper));
+		p->engine = arena_text(p->arena, e->t[BOOT_ENGINE_ID]);
+		if (!p->engine.ptr)
 			return err_nomem(err);
 	}
 	if (p->several || (e->worker.len && text_eq(e->worker, p->record)))
@@ -480,6 +488,8 @@ static int end_source(struct pipeline *p, struct source *src, struct blocks *blo
 	struct source_result *r = &sm->r;
 	int rc = naming_end(n, r, p->boot, p->several ? TEXT("") : p->record, p->wrapped, err);
 	const char *why = p->s->o->plan ? "" : source_reason(src);
+	if (!r->worker_alias.len && !p->engines)
+		r->worker_alias = p->engine;
 	sm->has_content = blocks_digest(blocks, sm->content);
 	r->status = recognised ? SOURCE_INGESTED : SOURCE_UNRECOGNISED;
 	if (!recognised && !r->reason.len)

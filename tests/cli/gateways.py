@@ -100,3 +100,20 @@ for files in (PAIR + MORE,), (PAIR[::-1] + MORE,), (PAIR[:1] + MORE[:1] + MORE[2
         want = [("req-1", 502, "no"), ("req-1#2", 502, "no"), ("req-2", 502, "no"), ("req-3", 502, "no"), ("req-4", 200, "yes")]
         expect([("req-2" if n == "chatcmpl-Ed4l" else n, s, d) for n, s, d in got] in (want, want[2:3] + want[:2] + want[3:]),
                f"one response each: {got}")
+
+# A hand-off calls a prefill engine by a name that it gave itself at its start: what the sidecar says of its pages is said of that worker
+ENGINE = "81eb3201-0000-4000-8000-000000000001"
+RID = "chatcmpl-3536cede-1ea7-4868-936b-8e6bc58748b1"
+with Box() as box:
+    for name, engine in (("p-0", ENGINE), ("d-0", ENGINE[:-1] + "2")):
+        box.write(f"logs/{name}.log", f"(EngineCore_DP0 pid=212) INFO 09-14 03:00:12 [nixl_connector.py:538] Initializing NIXL Scheduler {engine}\n"
+                  f"(APIServer pid=1) INFO 09-14 03:12:44 [async_llm.py:439] Added request {RID}-{'1a2b3c4d' if name == 'p-0' else '9f9f9f9f'}.\n")
+    box.write("logs/sidecar.log", 'I0914 03:12:45.099979       1 connector_nixlv2.go:140] "received prefiller response" logger="proxy server" '
+              f'kv_transfer_params={{"remote_block_ids":[[5012,5013]],"remote_engine_id":"{ENGINE}","remote_request_id":"{RID}-1a2b3c4d"}}\n')
+    rows = {os.path.basename(r["path"]): r for r in box.json("ingest", "case.ptc", "logs")["rows"]}
+    expect(rows["sidecar.log"]["format"] == "llm-d" and not any(r["unparsed"] for r in rows.values()), f"all are read: {rows}")
+    workers = box.json("sql", "case.ptc", "SELECT w.name, has_page_log, (SELECT group_concat(rid) FROM leg WHERE leg.worker = w.worker) rids FROM worker w "
+                       "ORDER BY has_page_log DESC, w.name")["rows"]
+    expect([w["has_page_log"] for w in workers].count(1) == 1 and workers[0]["rids"] and len(workers) == 2, f"pages at the worker that they are of: {workers}")
+    shown = [box.run("lineage", "case.ptc", f"{RID}#{n}", code=(0, 1)).stdout.decode() for n in (1, 2)]
+    expect([("  send  " + ENGINE) in text for text in shown].count(True) == 1, f"its pages in the lineage of the prefill side: {shown}")

@@ -331,10 +331,51 @@ static void test_layers_in_one_source(void **state)
 	    "e1|700123|yes;e2|-|unknown;e3|-|unknown;");
 }
 
+/* The prompts of one call are one response, with and without a gateway; a name that a caller numbers is its own. */
+static void test_children(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), d = source("d.log", "d", NULL);
+	put(d, EVENT_LEG, 10,
+	    "what=finished rid=cmpl-aa-0 input_tokens=20 output_tokens=4 started_ns=2 finished_ns=10");
+	put(d, EVENT_LEG, 11,
+	    "what=finished rid=cmpl-aa-1 input_tokens=700123 output_tokens=4 started_ns=2 finished_ns=11");
+	put(d, EVENT_LEG, 7200,
+	    "what=finished rid=cmpl-aa-1 input_tokens=9 output_tokens=4 started_ns=7100 finished_ns=7200");
+	for (int i = 0; i < 2; i++) {
+		char line[160];
+		snprintf(line, sizeof(line),
+			 "what=finished rid=00aa11bb22cc33dd44ee55ff66007788_%d input_tokens=3%d output_tokens=4 "
+			 "started_ns=50 "
+			 "finished_ns=60",
+			 i, i);
+		put(d, EVENT_LEG, 60, line);
+		snprintf(line, sizeof(line),
+			 "what=finished rid=user_%d input_tokens=4%d output_tokens=4 started_ns=70 finished_ns=80", i,
+			 i);
+		put(d, EVENT_LEG, 80, line);
+	}
+	put(g, EVENT_GATEWAY, 61,
+	    "what=access gateway_id=00aa11bb22cc33dd44ee55ff66007788 status=200 bytes_sent=9 prompt_tokens=61 batch=2 "
+	    "started_ns=49 finished_ns=61");
+	resolve();
+	assert_string_equal(
+	    rows("SELECT r.name, (SELECT count(*) FROM response p WHERE p.request = r.request), p.prompt_tokens, "
+		 "p.prompt_tokens_flag, (SELECT group_concat(rid, '+') FROM leg l WHERE l.request = r.request), "
+		 "attempts FROM "
+		 "request r JOIN response p USING(request) ORDER BY r.first_ns, r.name"),
+	    "cmpl-aa-0|1|700123|at_least|cmpl-aa-0+cmpl-aa-1|1;00aa11bb22cc33dd44ee55ff66007788|1|31|at_least|"
+	    "00aa11bb22cc33dd44ee55ff66007788_0+00aa11bb22cc33dd44ee55ff66007788_1|1;user_0|1|40|exact|user_0|1;"
+	    "user_1|1|41|exact|user_1|1;cmpl-aa-1|1|9|exact|cmpl-aa-1|1;");
+	assert_string_equal(rows("SELECT value, rule FROM alias WHERE value LIKE 'cmpl%' ORDER BY request, value"),
+			    "cmpl-aa-0|own;cmpl-aa-1|child;cmpl-aa-1|own;");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
+	    CASE(test_children),
 	    CASE(test_traced_leg),
 	    CASE(test_layers_in_one_source),
 	    CASE(test_trace_is_request),
