@@ -259,11 +259,11 @@ void svg_mark(struct svg *s, enum svg_mark mark, int x, int y, const char *attri
 
 int64_t axis_step(int64_t span_ns, int n)
 {
-	static const int64_t steps[] = {1,        10,       100,       1000,      10000,     100000,     MS,
-					10 * MS,  100 * MS, 500 * MS,  SEC,       2 * SEC,   5 * SEC,    10 * SEC,
-					30 * SEC, 60 * SEC, 120 * SEC, 300 * SEC, 600 * SEC, 1800 * SEC, 3600 * SEC,
-					DAY / 8,  DAY / 4,  DAY / 2,   DAY,       2 * DAY,   7 * DAY,    14 * DAY,
-					30 * DAY, 90 * DAY, 365 * DAY, 3650 * DAY};
+	static const int64_t steps[] = {1,        10,       100,       1000,       10000,      100000,     MS,
+					10 * MS,  100 * MS, 500 * MS,  SEC,        2 * SEC,    5 * SEC,    10 * SEC,
+					30 * SEC, 60 * SEC, 120 * SEC, 300 * SEC,  600 * SEC,  1800 * SEC, 3600 * SEC,
+					DAY / 8,  DAY / 4,  DAY / 2,   DAY,        2 * DAY,    7 * DAY,    14 * DAY,
+					30 * DAY, 90 * DAY, 365 * DAY, 3650 * DAY, 36500 * DAY};
 	size_t k = 0;
 	while (k + 1 < ARRAY_SIZE(steps) && span_ns / steps[k] >= n)
 		k++;

@@ -125,6 +125,11 @@ def lanes(box):
     expect({r["worker"] for r in table_of_desc(box, one, "case.ptc")} == {worker}, "one worker's lane")
     svg(box, "timeline", "case.ptc", "--since", "2099-01-01")
     svg(box, "timeline", "case.ptc", "--until", "1999-01-01T00:00:00.5Z")
+    wide = words(svg(box, "timeline", "case.ptc", "--since", "1700-01-01", "--until", "2262-01-01"))
+    expect({"1770", "1870", "1970", "2069", "2169"} <= set(wide), f"an axis over centuries to be labelled to its end: {wide}")
+    box.run("init", "empty.ptc")
+    expect("nothing that is to be drawn has a known time" in words(svg(box, "timeline", "empty.ptc")), "an empty case to be said")
+    expect(not dot(box, "exposures", "empty.ptc")[1], "an empty graph")
 
 
 def gaps(box):
