@@ -115,8 +115,6 @@ static int resolve_rows(struct resolve *r, struct err *err)
 	if (!res)
 		res = request_write(r, err);
 	if (!res)
-		res = response_write(r, err);
-	if (!res)
 		res = gap_collect(r, err);
 	if (!res)
 		res = gap_write(r, err);

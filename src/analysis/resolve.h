@@ -50,8 +50,9 @@ struct scratch {
 	int statm;    /* where the system says what is resident; -1: nowhere */
 	bool no_file; /* there is no room for one: everything is plain memory */
 	int64_t file_bytes;
-	size_t floor; /* resident when everything had just been given back */
-	unsigned turns;
+	size_t floor;  /* resident when everything had just been given back */
+	size_t budget; /* resident more than that: it is given back again */
+	unsigned turns, drops;
 };
 void scratch_init(struct scratch *s);
 void scratch_done(struct scratch *s);
@@ -599,7 +600,9 @@ uint32_t join_root(struct resolve *r, uint32_t node);
 bool join_pair(struct resolve *r, uint32_t to, uint32_t added, enum rule rule);
 int join_all(struct resolve *r, struct err *err) MUST_CHECK; /* union-find, requests, attempts, names */
 int request_write(struct resolve *r, struct err *err) MUST_CHECK;
-int response_write(struct resolve *r, struct err *err) MUST_CHECK;
+/* The row of a request's response, if it has one; *id: of the last row. */
+int response_write(struct resolve *r, struct row_writer *w, const struct request *q, int64_t *id,
+		   struct err *err) MUST_CHECK;
 /* Bits of what the records of one request contradict each other in: its outcome, its length. */
 uint32_t response_conflicts(const struct resolve *r, const struct request *q);
 int gap_collect(struct resolve *r, struct err *err) MUST_CHECK;

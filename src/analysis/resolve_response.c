@@ -410,21 +410,13 @@ static int response_row(struct resolve *r, struct row_writer *w, const struct re
 	return row_next(w, err);
 }
 
-int response_write(struct resolve *r, struct err *err)
+int response_write(struct resolve *r, struct row_writer *w, const struct request *q, int64_t *id, struct err *err)
 {
-	CLEANUP(row_writer_freep) struct row_writer *w = NULL;
-	int64_t id = 0;
-	int res = row_writer_open(&w, r->c, ROWS_RESPONSE, err);
-	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
-		const struct request *q = shelf_at(&r->requests, r->request_order[i]);
-		struct response p;
-		uint32_t mark = r->refs.n; /* its list is not needed again */
-		res = response_of(r, q, &p, err);
-		if (!res && (p.gateway || p.answer))
-			res = response_row(r, w, q, &p, ++id, err);
-		r->refs.n = mark;
-		if (!res)
-			res = resolve_tick(r, err);
-	}
-	return res ? res : row_end(w, err);
+	struct response p;
+	uint32_t mark = r->refs.n; /* its list is not needed again */
+	int res = response_of(r, q, &p, err);
+	if (!res && (p.gateway || p.answer))
+		res = response_row(r, w, q, &p, ++*id, err);
+	r->refs.n = mark;
+	return res;
 }

@@ -4,7 +4,9 @@
  * Everything is cut from large pieces and given back together. The first piece is plain memory: a small case needs no
  * file. Later ones are mapped from a file without a name, so that nothing is left of it however the program ends. When
  * more than a budget of it is resident, the process lets go of all of it: what was written stays in the system's cache,
- * which may write it out, and comes back where it is touched, at the same address. Room in the file is reserved before it
+ * which may write it out, and comes back where it is touched, at the same address. Passes go in order of time, and in order
+ * through the memory; where many requests have one and the same time (or none), their order is that of their names, which
+ * jumps: then the budget grows, as letting go after every few steps would take most of the time. Room in the file is reserved before it
  * is used; where there is none, plain memory is taken.
  */
 #include <fcntl.h>
@@ -18,13 +20,15 @@
 #include "resolve.h"
 
 #define PIECE_BYTES    (16 * MIB)
-#define PLAIN_BYTES    (16 * MIB) /* before a file is made */
-#define RESIDENT_BYTES (40 * MIB) /* of the file */
-#define BLIND_TURNS    64         /* where nobody says what is resident */
+#define PLAIN_BYTES    (16 * MIB)  /* before a file is made */
+#define RESIDENT_BYTES (40 * MIB)  /* of the file */
+#define RESIDENT_MOST  (160 * MIB) /* the same, of what is not read in order */
+#define SOON_TURNS     16          /* to let go again after so few is to fetch everything again and again */
+#define BLIND_TURNS    64          /* where nobody says what is resident */
 
 void scratch_init(struct scratch *s)
 {
-	*s = (struct scratch){.fd = -1, .statm = -1};
+	*s = (struct scratch){.fd = -1, .statm = -1, .budget = RESIDENT_BYTES};
 }
 
 void scratch_done(struct scratch *s)
@@ -116,8 +120,15 @@ void scratch_trim(struct scratch *s)
 	if (s->fd < 0)
 		return;
 	size_t now = resident_files(s->statm);
-	if (now ? now < s->floor + RESIDENT_BYTES : ++s->turns % BLIND_TURNS)
+	s->turns++;
+	if (now ? now < s->floor + s->budget : s->turns % BLIND_TURNS)
 		return;
+	if (now && s->turns < SOON_TURNS && s->budget < RESIDENT_MOST) {
+		s->budget += RESIDENT_BYTES;
+		return;
+	}
+	s->turns = 0;
+	s->drops++;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->pieces[i].in_file)
 			(void)madvise(s->pieces[i].ptr, s->pieces[i].size, MADV_DONTNEED);

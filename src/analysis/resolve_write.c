@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resolve_write.c - rows of tenant, request, alias and leg
+/* resolve_write.c - rows of tenant, request, alias, leg and response
  *
- * Rows go out in the canonical order of requests; a leg's number follows from its request, attempt and start.
+ * Rows go out in the canonical order of requests, all of one request together; a leg's number follows from its request, attempt and start.
  */
 #include "resolve.h"
 
@@ -215,12 +215,15 @@ static int write_all(struct resolve *r, struct err *err)
 	CLEANUP(row_writer_freep) struct row_writer *requests = NULL;
 	CLEANUP(row_writer_freep) struct row_writer *aliases = NULL;
 	CLEANUP(row_writer_freep) struct row_writer *legs = NULL;
-	int64_t leg = 0;
+	CLEANUP(row_writer_freep) struct row_writer *responses = NULL;
+	int64_t leg = 0, response = 0;
 	int res = row_writer_open(&requests, r->c, ROWS_REQUEST, err);
 	if (!res)
 		res = row_writer_open(&aliases, r->c, ROWS_ALIAS, err);
 	if (!res)
 		res = row_writer_open(&legs, r->c, ROWS_LEG, err);
+	if (!res)
+		res = row_writer_open(&responses, r->c, ROWS_RESPONSE, err);
 	struct alias_writer w = {.rows = aliases};
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		struct request *q = shelf_at(&r->requests, r->request_order[i]);
@@ -230,13 +233,17 @@ static int write_all(struct resolve *r, struct err *err)
 		if (!res)
 			res = write_legs(r, legs, q, &leg, err);
 		if (!res)
+			res = response_write(r, responses, q, &response, err);
+		if (!res)
 			res = resolve_tick(r, err);
 	}
 	if (!res)
 		res = row_end(requests, err);
 	if (!res)
 		res = row_end(aliases, err);
-	return res ? res : row_end(legs, err);
+	if (!res)
+		res = row_end(legs, err);
+	return res ? res : row_end(responses, err);
 }
 
 int request_write(struct resolve *r, struct err *err)
