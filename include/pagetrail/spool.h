@@ -4,7 +4,7 @@
  * A chunk of events is made to be small: decoding it takes the evidence that it refers to, decoded as well. `ingest` has
  * the events in memory when it writes them, `verify` when it hashes them, and resolving goes through them two or three times:
  * so whoever has a batch at hand puts the columns that others will ask for here, in a plain form, and a scan takes them from here.
- * Some MiB lie in memory, the rest in a temporary file. What is not here is no loss: the scan decodes it, with the same
+ * The newest MiB lies in memory, the rest in a temporary file. What is not here is no loss: the scan decodes it, with the same
  * result. All functions may be called from several threads.
  */
 #pragma once

@@ -104,7 +104,6 @@ struct tables_task {
 	struct err err;
 	struct event_feed *feed;
 	struct event_spool *spool;
-	unsigned jobs;
 	struct buf faults; /* where, NUL, what, NUL, … */
 	struct tables_task **owner;
 };
@@ -130,7 +129,6 @@ static int tables_run(struct task *task, struct err *err)
 	if (!t->rc) {
 		case_stop_on(c, &system_stop);
 		case_spool(c, t->spool);
-		case_threads(c, t->jobs);
 		t->rc = resolve_verify(c, t->feed, keep_fault, t, &t->err);
 	}
 	event_feed_leave(t->feed); /* whatever came: the chunks must not wait */
@@ -152,7 +150,7 @@ static void tables_free(struct task *task)
 }
 
 static int tables_start(struct pool *pool, const char *path, struct event_feed *feed, struct event_spool *spool,
-			unsigned jobs, struct tables_task **ret, struct err *err)
+			struct tables_task **ret, struct err *err)
 {
 	struct tables_task *t = calloc(1, sizeof(*t));
 	if (!t)
@@ -161,7 +159,6 @@ static int tables_start(struct pool *pool, const char *path, struct event_feed *
 	t->path = path;
 	t->feed = feed;
 	t->spool = spool;
-	t->jobs = jobs;
 	t->faults = BUF_INIT(MIB);
 	t->owner = ret;
 	*ret = t;
@@ -227,7 +224,7 @@ static int check(struct case_file *c, struct run *run, const char *head, struct 
 	if (!rc)
 		rc = pool_open(&pool, run->jobs > 1 ? 1 : 0, 1, err);
 	if (!rc)
-		rc = tables_start(pool, case_path(c), feed, spool, run->jobs, &tables, err);
+		rc = tables_start(pool, case_path(c), feed, spool, &tables, err);
 	if (!rc)
 		rc = check_all(c, run, head, tables, pool, err);
 	if (spool)

@@ -11,7 +11,7 @@
 #include "spool_rows.h"
 #include "store.h"
 
-#define TAIL_BYTES (4 * MIB) /* of memory; they go to the file together */
+#define TAIL_BYTES MIB /* of memory; they go to the file together */
 
 struct entry {
 	struct spool_key key;
