@@ -232,6 +232,8 @@ static int say_owners(struct explain *x, const struct finding *f, struct err *er
 				" Requests whose content it may have read, because they lived in that pool before: "
 				"%" PRId64 " (an upper bound).",
 				f->candidate_owners);
+	if (rc == 0 && f->candidate_owners != UNSAID && f->foreign_at_most != UNSAID)
+		rc = buf_printf(&x->text, err, " Of their content at most %" PRId64 " tokens.", f->foreign_at_most);
 	return rc;
 }
 

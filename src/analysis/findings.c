@@ -497,7 +497,8 @@ static int one_response(struct loader *l, struct err *err)
 			    .started_ns = sql_get_time(s, 3),
 			    .prompt_tokens = sql_get_time(s, 4),
 			    .flag = length_flag_of(sql_get_text(s, 5)),
-			    .candidate_owners = UNSAID};
+			    .candidate_owners = UNSAID,
+			    .foreign_at_most = UNSAID};
 	int rc = hold_legs(l, f.request, err);
 	if (rc < 0)
 		return rc;
@@ -604,15 +605,32 @@ int64_t finding_place(const struct findings *all, const struct finding *f)
 	return sure ? f->decode_worker : 0;
 }
 
+/* It read no more than its prompt, and of others no more than what they can have left since the boot. */
+static void bound_read(const struct findings *all, struct finding *f, int64_t place)
+{
+	const struct served_boot *boot = boot_find(all->boots, all->n_boots, f->decode_boot);
+	int64_t left = lives_left_at_most(all->lives, place, f->decode_boot, boot ? boot->started_ns : TIME_UNKNOWN,
+					  f->read_ns, f->request);
+	if (f->prompt_tokens != UNSAID && f->flag == LENGTH_EXACT)
+		f->foreign_at_most = f->prompt_tokens;
+	if (left != UNSAID && (f->foreign_at_most == UNSAID || left < f->foreign_at_most))
+		f->foreign_at_most = left;
+	if (left == 0 && f->candidate_owners == 0)
+		because(f, REASON_POOL_FRESH);
+}
+
 static int set_candidates(struct loader *l, struct err *err)
 {
 	struct findings *all = l->f;
 	int rc = lives_load(&all->lives, l->c, err);
 	for (size_t i = 0; rc == 0 && i < all->n; i++) {
 		struct finding *f = &all->all[i];
-		if (finding_has_candidates(f))
-			f->candidate_owners =
-			    lives_before(all->lives, finding_place(all, f), f->decode_boot, f->read_ns, f->request);
+		if (!finding_has_candidates(f))
+			continue;
+		int64_t place = finding_place(all, f);
+		f->candidate_owners = lives_before(all->lives, place, f->decode_boot, f->read_ns, f->request);
+		if (f->grade == GRADE_TEMPORAL)
+			bound_read(all, f, place);
 	}
 	return rc;
 }

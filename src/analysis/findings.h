@@ -49,6 +49,7 @@ struct finding {
 	int64_t prefill_boot; /* 0: unknown */
 	int64_t prompt_tokens, pool_tokens, input_limit;
 	int64_t candidate_owners; /* UNSAID when the grade is not temporal */
+	int64_t foreign_at_most;  /* tokens of them that it can have read; likewise, and where nothing bounds it */
 	uint64_t reasons;         /* bit per enum reason */
 	struct predicates p;
 	struct class_result c;
@@ -129,6 +130,10 @@ void lives_free(struct pool_lives *l); /* accepts NULL */
 /* How many other requests had begun, and had ended or may have ended, in this worker's boot before ns. Worker 0: nobody
  * knows where the reader was. */
 int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request);
+/* The same in tokens, whole pages of prompts and answers, since the boot's beginning; UNSAID where a size is not known, or
+ * anything is known to be missing. */
+int64_t lives_left_at_most(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t boot_ns, int64_t ns,
+			   int64_t but_request);
 /* The other way round, after lives_mark() of all readers: for each request that lived somewhere, how many
  * readers may have read what it left. */
 int lives_mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err) MUST_CHECK;

@@ -8,6 +8,9 @@
  * A log that is lost may only make these sets larger. So a request of which a leg is missing may have lived anywhere
  * (NOWHERE: it is a candidate for every reader), and a reader whose leg is missing may have read from anybody (WORLD:
  * every request, once).
+ *
+ * What they left is no more than what they brought: pages that nobody has had since the boot hold nobody's content. Their
+ * sizes add up to a bound in tokens, which is given only where nothing is known to be missing between boot and read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,11 @@
 
 struct life {
 	int64_t worker, boot, request, ns; /* ns: end, or start where the end is unknown; INT64_MIN: neither */
+	int64_t tokens;                    /* whole pages that it had there, all legs together; UNSAID: not known */
+};
+
+struct hole { /* what is missing of a worker's logs, or of logs that may have been anybody's (worker 0) */
+	int64_t worker, from_ns, to_ns;
 };
 
 /* Workers that are none. */
@@ -27,6 +35,7 @@ struct house { /* one boot of one worker */
 	size_t from, n; /* lives, by ns */
 	struct life_reader *readers;
 	size_t n_readers, cap_readers, *strong; /* strong[i]: strong readers among the first i */
+	int64_t *tokens;                        /* tokens[i]: of the first i lives; UNSAID: not known */
 };
 
 struct pool_lives {
@@ -35,6 +44,8 @@ struct pool_lives {
 	size_t n, cap;
 	struct house *houses; /* by worker, boot */
 	size_t n_houses;
+	struct hole *holes;
+	size_t n_holes;
 };
 
 static int cmp64(int64_t a, int64_t b)
@@ -68,15 +79,36 @@ static int by_end(const void *a, const void *b)
 	return c ? c : cmp64(x->request, y->request);
 }
 
+static int64_t add_tokens(int64_t a, int64_t b)
+{
+	return a == UNSAID || b == UNSAID || a > TOKENS_MAX || b > TOKENS_MAX ? UNSAID : a + b;
+}
+
+static int sum_houses(struct pool_lives *l, struct err *err)
+{
+	for (size_t i = 0; i < l->n_houses; i++) {
+		struct house *h = &l->houses[i];
+		h->tokens = calloc(h->n + 1, sizeof(*h->tokens));
+		if (!h->tokens)
+			return err_nomem(err);
+		for (size_t k = 0; k < h->n; k++)
+			h->tokens[k + 1] = add_tokens(h->tokens[k], l->all[h->from + k].tokens);
+	}
+	return 0;
+}
+
 static int make_houses(struct pool_lives *l, struct err *err)
 {
 	size_t n = 0;
 	if (l->n)
 		qsort(l->all, l->n, sizeof(*l->all), by_request);
 	for (size_t i = 0; i < l->n; i++) { /* a request that lived there twice counts once, by its first end */
-		const struct life *x = &l->all[i], *last = n ? &l->all[n - 1] : NULL;
+		const struct life *x = &l->all[i];
+		struct life *last = n ? &l->all[n - 1] : NULL;
 		if (!last || last->worker != x->worker || last->boot != x->boot || last->request != x->request)
 			l->all[n++] = *x;
+		else
+			last->tokens = add_tokens(last->tokens, x->tokens);
 	}
 	l->n = n;
 	l->by_name = malloc((n + 1) * sizeof(*l->by_name));
@@ -97,7 +129,7 @@ static int make_houses(struct pool_lives *l, struct err *err)
 		}
 		h->n++;
 	}
-	return 0;
+	return sum_houses(l, err);
 }
 
 static int life_add(struct pool_lives *l, struct life x, struct err *err)
@@ -121,14 +153,19 @@ static int load_lives(struct pool_lives *l, struct case_file *c, struct err *err
 	int rc = sql_prepare(
 	    &s, c,
 	    "WITH here AS (SELECT l.request, l.attempt, l.worker, coalesce(l.boot, 0) AS boot, "
+	    "CASE WHEN coalesce(l.input_flag, 'exact') = 'exact' AND b.page_size > 0 THEN (l.input_tokens + "
+	    "l.output_tokens + "
+	    "b.page_size - 1) / b.page_size * b.page_size END AS tokens, "
 	    "coalesce(l.finished_ns, l.started_ns) AS ns, l.boot IS NULL AND EXISTS (SELECT 1 FROM boot b WHERE "
-	    "b.worker = l.worker) AS adrift FROM leg l WHERE coalesce(l.role, 'decode') <> 'prefill'), "
+	    "b.worker = l.worker) AS adrift FROM leg l LEFT JOIN boot b ON b.boot = l.boot WHERE coalesce(l.role, "
+	    "'decode') <> 'prefill'), "
 	    "missing AS (SELECT q.request, q.first_ns FROM request q WHERE "
 	    "(SELECT count(DISTINCT h.attempt) FROM here h WHERE h.request = q.request AND NOT h.adrift) < "
 	    "coalesce((SELECT max(r.attempts) FROM response r WHERE r.request = q.request), 1)) "
-	    "SELECT worker, boot, request, ns FROM here WHERE request NOT IN (SELECT request FROM missing) "
-	    "UNION ALL SELECT ?1, 0, request, first_ns FROM missing "
-	    "UNION ALL SELECT ?2, 0, request, min(ns) FROM (SELECT request, coalesce(ns, ?3) AS ns FROM here UNION ALL "
+	    "SELECT worker, boot, request, ns, tokens FROM here WHERE request NOT IN (SELECT request FROM missing) "
+	    "UNION ALL SELECT ?1, 0, request, first_ns, NULL FROM missing "
+	    "UNION ALL SELECT ?2, 0, request, min(ns), NULL FROM (SELECT request, coalesce(ns, ?3) AS ns FROM here "
+	    "UNION ALL "
 	    "SELECT request, coalesce(first_ns, ?3) FROM missing) GROUP BY request",
 	    err);
 	if (rc == 0)
@@ -138,8 +175,31 @@ static int load_lives(struct pool_lives *l, struct case_file *c, struct err *err
 	if (rc == 0)
 		rc = sql_int(s, 3, TIME_UNKNOWN, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		struct life x = {sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2), sql_get_time(s, 3)};
+		struct life x = {sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2), sql_get_time(s, 3),
+				 sql_get_time(s, 4)};
 		rc = life_add(l, x, err);
+	}
+	return rc;
+}
+
+/* Whatever may have held a leg. Without a worker: a log of which nobody knows whose it was. */
+static int load_holes(struct pool_lives *l, struct case_file *c, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	size_t cap = 0;
+	int rc = sql_prepare(&s, c,
+			     "SELECT coalesce(worker, 0), from_ns, coalesce(to_ns, 9223372036854775807) FROM gap "
+			     "WHERE kind NOT IN ('sequence', 'clock', 'clock_step')",
+			     err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		if (l->n_holes == cap) {
+			cap = cap ? cap * 2 : 32;
+			struct hole *more = realloc(l->holes, cap * sizeof(*more));
+			if (!more)
+				return err_nomem(err);
+			l->holes = more;
+		}
+		l->holes[l->n_holes++] = (struct hole){sql_get_int(s, 0), sql_get_time(s, 1), sql_get_int(s, 2)};
 	}
 	return rc;
 }
@@ -152,6 +212,8 @@ int lives_load(struct pool_lives **ret, struct case_file *c, struct err *err)
 	int rc = load_lives(l, c, err);
 	if (rc == 0)
 		rc = make_houses(l, err);
+	if (rc == 0)
+		rc = load_holes(l, c, err);
 	if (rc < 0) {
 		lives_free(l);
 		return rc;
@@ -167,8 +229,10 @@ void lives_free(struct pool_lives *l)
 	for (size_t i = 0; i < l->n_houses; i++) {
 		free(l->houses[i].readers);
 		free(l->houses[i].strong);
+		free(l->houses[i].tokens);
 	}
 	free(l->houses);
+	free(l->holes);
 	free(l->all);
 	free(l->by_name);
 	free(l);
@@ -189,12 +253,9 @@ static struct house *house_find(const struct pool_lives *l, int64_t worker, int6
 	return h && h->worker == worker && h->boot == boot ? h : NULL;
 }
 
-/* How many of one house had ended, or may have ended, before ns. */
-static int64_t before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
+/* How many of a house had ended, or may have ended, before ns. */
+static size_t ended(const struct pool_lives *l, const struct house *h, int64_t ns)
 {
-	const struct house *h = house_find(l, worker, boot);
-	if (!h)
-		return 0;
 	size_t lo = 0, hi = h->n;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -203,9 +264,23 @@ static int64_t before(const struct pool_lives *l, int64_t worker, int64_t boot, 
 		else
 			hi = mid;
 	}
-	struct life own = {worker, boot, but_request, 0};
-	const struct life *it = bsearch(&own, l->by_name, l->n, sizeof(own), by_name);
-	return (int64_t)lo - (it && it->ns <= ns);
+	return lo;
+}
+
+static const struct life *life_of(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t request)
+{
+	struct life own = {.worker = worker, .boot = boot, .request = request};
+	return bsearch(&own, l->by_name, l->n, sizeof(own), by_name);
+}
+
+/* The same without one request. */
+static int64_t before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
+{
+	const struct house *h = house_find(l, worker, boot);
+	if (!h)
+		return 0;
+	const struct life *it = life_of(l, worker, boot, but_request);
+	return (int64_t)ended(l, h, ns) - (it && it->ns <= ns);
 }
 
 int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
@@ -215,6 +290,28 @@ int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, i
 	if (!worker)
 		return before(l, WORLD, 0, ns, but_request);
 	return before(l, worker, boot, ns, but_request) + before(l, NOWHERE, 0, ns, but_request);
+}
+
+static bool missing_between(const struct pool_lives *l, int64_t worker, int64_t from_ns, int64_t to_ns)
+{
+	bool any = false;
+	for (size_t i = 0; i < l->n_holes; i++) {
+		const struct hole *h = &l->holes[i];
+		any |= (!h->worker || h->worker == worker) && h->to_ns >= from_ns && h->from_ns <= to_ns;
+	}
+	return any;
+}
+
+int64_t lives_left_at_most(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t boot_ns, int64_t ns,
+			   int64_t but_request)
+{
+	if (!worker || !boot || boot_ns == TIME_UNKNOWN || ns == TIME_UNKNOWN ||
+	    before(l, NOWHERE, 0, ns, but_request) || missing_between(l, worker, boot_ns, ns))
+		return UNSAID;
+	const struct house *h = house_find(l, worker, boot);
+	int64_t all = h ? h->tokens[ended(l, h, ns)] : 0;
+	const struct life *it = life_of(l, worker, boot, but_request);
+	return all != UNSAID && it && it->ns <= ns ? all - it->tokens : all;
 }
 
 static int mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err)

@@ -49,7 +49,8 @@ enum findings_column {
 	F_REQUEST_ID,
 	F_RESPONSE_ID,
 	F_PREFILL_LEG,
-	F_DECODE_LEG
+	F_DECODE_LEG,
+	F_FOREIGN
 };
 static const struct rowset_column findings_columns[] = {
     {"request", "TEXT", false},
@@ -92,6 +93,7 @@ static const struct rowset_column findings_columns[] = {
     {"response_id", "INTEGER", false},
     {"prefill_leg", "INTEGER", false},
     {"decode_leg", "INTEGER", false},
+    {"foreign_at_most", "INTEGER", false},
     {"classes", "TEXT", true},  /* only these: "C1,C2"; "conflict" adds the contradictions */
     {"brief", "INTEGER", true}, /* 1: numbers, predicates and tenant only; names, lists and refs stay empty */
 };
@@ -304,6 +306,7 @@ static void put_numbers(struct rowset *row, const struct findings *all, const st
 	rowset_int(row, F_OWNERS, f->owner_count);
 	rowset_int(row, F_OWNER_TENANTS, f->owner_tenants);
 	known(row, F_CANDIDATES, f->candidate_owners);
+	known(row, F_FOREIGN, f->foreign_at_most);
 	rowset_int(row, F_CONFLICT, f->c.conflict);
 	rowset_text(row, F_CROSS, text_of(tri_name(f->cross_tenant)));
 	rowset_int(row, F_TRIGGER_STANDS, all->trigger_stands);

@@ -58,6 +58,8 @@
 	  "There is no page log of the prefill worker, or the prefill leg is not known.")                             \
 	X(ATTEMPT_NOT_SEEN, "attempt_not_seen", 'J',                                                                  \
 	  "More attempts were made than are in the evidence: another one may have answered.")                         \
+	X(POOL_FRESH, "pool_not_used_before", 'L',                                                                    \
+	  "No request is known to have had pages of that pool since its boot: what it found there was nobody's.")     \
 	X(NOT_DELIVERED, "not_delivered", 'D', "No content left.")                                                    \
 	X(STALE_NOT_DELIVERED, "stale_read_not_delivered", 'D', "It read another's content, but no content left.")    \
 	X(DELIVERY_UNKNOWN, "delivery_unknown", 'D', "No record decides whether content left.")                       \

@@ -81,9 +81,27 @@ class Fleet:
         return model
 
 
+def bounds(fleet, case):
+    """What each read really held of others, and of nobody, is within what `query candidates` allows."""
+    rows = {base(r["request"]): r for r in json.loads(run("query", case, "candidates", "--json", "--limit", "0", codes=(0, 1)))["rows"]}
+    told = 0
+    for worker in fleet.truth.values():
+        for reader, owners in worker.items():
+            row = rows.get(reader)
+            if not row:
+                continue
+            told += row["unused_at_most"] is not None
+            foreign, nobody = (64 * sum(n for o, n in owners.items() if (o is None) == none) for none in (False, True))
+            check(row["foreign_at_most"] is None or foreign - 64 < row["foreign_at_most"], f"{fleet.name}: bound of {reader}", (foreign, row))
+            check(row["unused_at_most"] is None or nobody - 64 < row["unused_at_most"], f"{fleet.name}: unused, {reader}", (nobody, row))
+    check(told > 10, f"{fleet.name}: batch lines say how much was in use", told)
+
+
 def measure(fleet):
     """Without any page log, against the truth; and the program's own figure, with them."""
-    without = fleet.rows(fleet.case("without", lambda n: not n.endswith(".pages.jsonl")))
+    case = fleet.case("without", lambda n: not n.endswith(".pages.jsonl"))
+    without = fleet.rows(case)
+    bounds(fleet, case)
     model, agreed, most, per_worker = fleet.by_worker(without), 0, 0, {}
     for w in set(model) & set(fleet.truth):  # the truth knows the reads that page logs could show
         a, m = overlap(model[w], fleet.truth[w])

@@ -237,6 +237,30 @@ static void test_good(void **state)
 	assert_string_equal(ask("workers", "worker, role, boots, page_log"), "d|decode|1|1;p|prefill|1|0;");
 }
 
+/* How much of the pool was in use before the read: the most that a batch line of that boot says, a second before at least. */
+static void test_candidates(void **state)
+{
+	(void)state;
+	put(pre, EVENT_BOOT, 0,
+	    "what=start engine=sglang version=0.5.9 role=prefill context_len=2000 pool_tokens=1000");
+	put(dec, EVENT_BOOT, 0,
+	    "what=start engine=sglang version=0.5.9 role=decode context_len=2000 pool_tokens=5000 page_size=50");
+	request(1, 10, 20, "a", 1200, 200, "rejected", 1);
+	request(2, 30, 40, "b", 1300, 200, "rejected", 1);
+	request(3, 60, 70, "b", 1100, 200, "rejected", 1);
+	put(dec, EVENT_LOAD, 5, "what=decode used_tokens=0");
+	put(dec, EVENT_LOAD, 15, "what=decode used_tokens=1250");
+	put(dec, EVENT_LOAD, 18, "what=decode used_tokens=1100");
+	put(dec, EVENT_LOAD, 29.5, "what=decode used_tokens=4000"); /* may have been after 30 */
+	put(dec, EVENT_LOAD, 50, "what=decode usage_ppm=900000");   /* 0.90: between 0.895 and 0.905 */
+	put(dec, EVENT_LOAD, 61, "what=decode used_tokens=5000");
+	analyse(0, 0);
+	assert_string_equal(
+	    ask("candidates", "request, worker, candidate_owners, foreign_at_most, used_before, unused_at_most"),
+	    "gw-1|d|0|0|-|-;gw-2|d|1|1250|1250|1300;gw-3|d|2|1100|4475|525;");
+	assert_string_equal(ask("candidates", "json_array_length(refs)"), "0;1;1;");
+}
+
 /* --- parameters --- */
 static const char *scope_with(const char *name, const char *value)
 {
@@ -271,9 +295,15 @@ int main(void)
 {
 #define T(name, with) cmocka_unit_test_setup_teardown(name, with, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-	    T(test_contract, empty_case),  T(test_contract, bad_case), T(test_contract, good_case),
-	    T(test_total_order, bad_case), T(test_plans, bad_case),    T(test_bad, bad_case),
-	    T(test_good, good_case),       T(test_params, bad_case),
+	    cmocka_unit_test_setup_teardown(test_candidates, setup, fixture_teardown),
+	    T(test_contract, empty_case),
+	    T(test_contract, bad_case),
+	    T(test_contract, good_case),
+	    T(test_total_order, bad_case),
+	    T(test_plans, bad_case),
+	    T(test_bad, bad_case),
+	    T(test_good, good_case),
+	    T(test_params, bad_case),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -774,10 +774,97 @@ static void test_empty(void **state)
 	assert_non_null(strstr(rows("SELECT * FROM lineage('nobody-here')"), "error"));
 }
 
+/* ---- how much it can have read: no more than its prompt, and than what others left there since the boot ---- */
+#define BOUND "SELECT candidate_owners, foreign_at_most FROM findings() WHERE request = "
+
+static void sized_boots(const char *decode)
+{
+	char line[256];
+	put(pre, EVENT_BOOT, 0,
+	    "what=start engine=sglang version=0.5.9 role=prefill context_len=2000 pool_tokens=1000");
+	snprintf(line, sizeof(line),
+		 "what=%s engine=sglang version=0.5.9 role=decode context_len=2000 pool_tokens=5000", decode);
+	put(dec, EVENT_BOOT, 0, line);
+}
+
+static void test_bound(void **state)
+{
+	(void)state;
+	sized_boots("start page_size=50");
+	request(1, 5, 8, "a", 1500, 200, "rejected", 1); /* nobody before it */
+	request(2, 10, 20, "a", 100, 200, "finished", 100);
+	request(3, 30, 40, "b", 1200, 200, "rejected", 1);
+	request(4, 50, 60, "b", 1000, 200, "rejected", 1);
+	analyse(0, 0);
+	same(BOUND "'gw-1'", "0|0;");
+	assert_true(has_reason("gw-1", "pool_not_used_before"));
+	same("SELECT class FROM findings() WHERE request = 'gw-1'", "C2;"); /* and is none the better for it */
+	/* 1: 1520 tokens in pages of 50, 2: 120 */
+	same(BOUND "'gw-3'", "2|1200;");
+	same(BOUND "'gw-2'", "1|100;");
+	assert_false(has_reason("gw-2", "pool_not_used_before"));
+	same("SELECT class, readers FROM exposed() WHERE request = 'gw-2'", "E3|2;");
+}
+
+static void test_bound_small(void **state)
+{
+	(void)state;
+	sized_boots("start page_size=50");
+	request(2, 10, 20, "a", 100, 200, "finished", 100);
+	request(3, 30, 40, "b", 1200, 200, "rejected", 1);
+	analyse(0, 0);
+	same(BOUND "'gw-3'", "1|150;");
+}
+
+/* Whatever is not known leaves the prompt as the only bound. */
+static void test_no_bound(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *boot, *more;
+		enum event_kind kind;
+	} lost[] = {
+	    {"start", NULL, 0},
+	    {"snapshot page_size=50", NULL, 0},
+	    {"start page_size=50", "what=finished rid=d8 room=9008 role=decode started_ns=9 finished_ns=12", EVENT_LEG},
+	    {"start page_size=50",
+	     "what=finished rid=d8 room=9008 role=decode input_tokens=90 input_flag=at_least output_tokens=1 "
+	     "started_ns=9 finished_ns=12",
+	     EVENT_LEG},
+	    {"start page_size=50", "what=access gateway_id=gw-8 status=200 started_ns=9 finished_ns=12",
+	     EVENT_GATEWAY}};
+	for (size_t i = 0; i < ARRAY_SIZE(lost); i++) {
+		if (setup(NULL))
+			fail();
+		sized_boots(lost[i].boot);
+		request(2, 10, 20, "a", 100, 200, "finished", 100);
+		if (lost[i].more)
+			put(lost[i].kind == EVENT_LEG ? dec : gw, lost[i].kind, 12, lost[i].more);
+		request(3, 30, 40, "b", 1200, 200, "rejected", 1);
+		analyse(0, 0);
+		same("SELECT foreign_at_most FROM findings() WHERE request = 'gw-3'", "1200;");
+		fixture_teardown(NULL);
+	}
+	if (setup(NULL))
+		fail();
+	sized_boots("start page_size=50");
+	request(2, 10, 20, "a", 100, 200, "finished", 100);
+	request(3, 30, 40, "b", 1200, 200, "rejected", 1);
+	resolve();
+	run("INSERT INTO gap(kind, from_ns, to_ns, effect, refs) VALUES('failed_source', NULL, NULL, '', '[]')");
+	struct analysis_params params = {0};
+	assert_int_equal(analysis_register(fixture, &params, NULL), 0);
+	same(BOUND "'gw-3'", "1|1200;");
+	fixture_teardown(NULL);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_bound, setup, fixture_teardown),
+	    cmocka_unit_test_setup_teardown(test_bound_small, setup, fixture_teardown),
+	    cmocka_unit_test(test_no_bound),
 	    T(test_no_page_log),
 	    T(test_lengths),
 	    T(test_person_says),
