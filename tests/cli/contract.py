@@ -202,7 +202,8 @@ with Box() as box:
     one_line_error(box.run("query", "--list", "no_such_query", code=2))
     one_line_error(box.run("query", "--list", "scope", "more", code=2))
     for name in re.findall(r'"name":"([a-z_]+)"', box.run("query", "--list", "--json").stdout.decode()):
-        box.run("query", "case.ptc", name, "--json", code=2 if name in ("lineage", "lineage_pages", "explain") else 0)  # those need a request
+        needs = ("lineage", "lineage_pages", "explain", "cache_residency")  # a request
+        box.run("query", "case.ptc", name, "--json", code=2 if name in needs else 0)
 
     # Ctrl-C ends a question that never ends
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c"

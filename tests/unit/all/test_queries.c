@@ -261,6 +261,53 @@ static void test_candidates(void **state)
 	assert_string_equal(ask("candidates", "json_array_length(refs)"), "0;1;1;");
 }
 
+/* Which hashes its workers held when a request began, what came while it ran, and what that follows. */
+static const char *residency(const char *request_name, const char *columns)
+{
+	static char out[2048];
+	CLEANUP(buf_done) struct buf b = BUF_INIT(MIB);
+	struct sql *s = NULL;
+	size_t at = 0;
+	const struct query_text *q = query_find(queries, n_queries, TEXT("cache_residency"));
+	assert_int_equal(buf_printf(&b, NULL, "SELECT %s FROM (%s)", columns, q->sql), 0);
+	assert_int_equal(sql_prepare(&s, fixture, b.ptr, NULL), 0);
+	assert_int_equal(sql_text(s, sql_param(s, ":request"), text_of(request_name), NULL), 0);
+	out[0] = 0;
+	while (sql_step(s, NULL) == 1)
+		at += (size_t)snprintf(out + at, sizeof(out) - at, "%.*s;", TEXT_ARG(sql_get_text(s, 0)));
+	sql_end(s);
+	return out;
+}
+
+static void test_residency(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	request(1, 50, 60, "a", 100, 200, "finished", 100); /* its prefill leg runs from 50 to 51 */
+	put(pre, EVENT_CACHE, 10, "what=stored seq=1 at=0 block=a1 rank=0");
+	put(pre, EVENT_CACHE, 10, "what=stored seq=1 at=1 block=a2 rank=0");
+	put(pre, EVENT_CACHE, 11, "what=stored seq=2 at=0 block=b1 salted=1 lora=x tenant=t rank=0");
+	put(pre, EVENT_CACHE, 12, "what=stored seq=3 at=0 block=c1 rank=0");
+	put(pre, EVENT_CACHE, 13, "what=removed seq=4 at=0 block=c1 rank=0");
+	put(pre, EVENT_CACHE, 14, "what=stored seq=1 at=0 block=d1 rank=1");
+	put(pre, EVENT_CACHE, 15, "what=cleared seq=2 at=0 rank=1");
+	put(pre, EVENT_CACHE, 16, "what=stored seq=5 at=0 block=e1 medium=CPU rank=0");
+	put(pre, EVENT_CACHE, 50.2, "what=stored seq=7 at=0 block=a3 parent=a2 rank=0"); /* 6 is lost */
+	put(pre, EVENT_CACHE, 50.3, "what=stored seq=8 at=0 block=a4 parent=a3 rank=0");
+	put(pre, EVENT_CACHE, 50.3, "what=stored seq=8 at=1 block=a5 rank=0");
+	put(pre, EVENT_CACHE, 50.4, "what=stored seq=9 at=0 block=f1 rank=0");
+	put(pre, EVENT_CACHE, 55, "what=stored seq=10 at=0 block=g1 rank=0"); /* after it */
+	put(dec, EVENT_CACHE, 20, "what=stored seq=1 at=0 block=a1 rank=0");
+	analyse(0, 0);
+	assert_string_equal(residency("gw-1", "block || ' ' || state || ' ' || chain || ' ' || worker"),
+			    "a1 resident idle d;a1 resident idle p;a2 resident continued p;b1 resident idle p;"
+			    "a3 stored follows_resident p;a4 stored follows p;a5 stored follows p;f1 stored begins p;");
+	assert_string_equal(residency("p1", "block || lora || salted || block_tenant"), ";;;b1x1t;;;;;");
+	assert_string_equal(residency("9001", "DISTINCT worker || ' ' || missing || ' ' || grade"),
+			    "d 0 logical;p 1 logical;");
+	assert_string_equal(residency("gw-77", "block"), "");
+}
+
 /* --- parameters --- */
 static const char *scope_with(const char *name, const char *value)
 {
@@ -296,6 +343,7 @@ int main(void)
 #define T(name, with) cmocka_unit_test_setup_teardown(name, with, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_candidates, setup, fixture_teardown),
+	    cmocka_unit_test_setup_teardown(test_residency, setup, fixture_teardown),
 	    T(test_contract, empty_case),
 	    T(test_contract, bad_case),
 	    T(test_contract, good_case),
