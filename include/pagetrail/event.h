@@ -211,6 +211,12 @@ void event_batch_free(struct event_batch *b);
 void event_batch_reset(struct event_batch *b); /* empty again, with the memory that it has */
 /* Appends a copy. 1 when the batch is full (n == cap or bytes at the limit): nothing was appended. */
 int event_batch_add(struct event_batch *b, const struct event *e, struct err *err) MUST_CHECK;
+/* Where the runs of a row begin; NULL when no row of the batch has any. */
+static inline const struct page_run *event_row_runs(const struct event_batch *b, uint32_t row)
+{
+	return b->runs ? b->runs + (row ? b->run_end[row - 1] : 0) : NULL;
+}
+
 static inline bool event_known(const struct event_batch *b, uint32_t row, unsigned column)
 {
 	return b->known[row] >> column & 1;

@@ -284,7 +284,7 @@ int run_record(struct run *r, struct source *src, const struct event_batch *b, u
 	ret->page_size = row_int(b, row, PAGE_SIZE);
 	ret->pool_pages = row_int(b, row, PAGE_POOL_PAGES);
 	uint32_t from = row ? b->run_end[row - 1] : 0;
-	ret->runs = b->runs + from;
+	ret->runs = event_row_runs(b, row);
 	ret->n_runs = b->run_end[row] - from;
 	return rc;
 }

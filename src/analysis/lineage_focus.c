@@ -255,7 +255,7 @@ static int look_at(struct focus *f, size_t chunk, const struct event_batch *b, s
 		if (!part_pool(f, p, cell(b, row, PAGE_POOL)))
 			return err_nomem(err);
 		uint32_t from = row ? b->run_end[row - 1] : 0;
-		rc = part_pages(f, p, b->runs + from, b->run_end[row] - from, err);
+		rc = part_pages(f, p, event_row_runs(b, row), b->run_end[row] - from, err);
 	}
 	return rc;
 }
@@ -446,7 +446,7 @@ static int feed_row(struct focus *f, struct run *r, const struct part *p, struct
 	int rc = run_worker_of(r, src, b->worker[row], &worker, err);
 	if (rc < 0 || worker != p->worker)
 		return rc;
-	int64_t n = cut_runs(f, p, b->runs + from, b->run_end[row] - from, err);
+	int64_t n = cut_runs(f, p, event_row_runs(b, row), b->run_end[row] - from, err);
 	if (n < 0)
 		return (int)n;
 	struct record rec;
@@ -589,7 +589,7 @@ static int follow_chunk(struct focus *f, size_t chunk, const struct event_batch 
 		if (rc < 0 || worker != p->worker || !names_one(f, b, row, id, false, true))
 			continue;
 		p->start = MIN(p->start, chunk);
-		rc = part_pages(f, p, b->runs + from, b->run_end[row] - from, err);
+		rc = part_pages(f, p, event_row_runs(b, row), b->run_end[row] - from, err);
 	}
 	return rc;
 }

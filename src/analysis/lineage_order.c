@@ -184,7 +184,7 @@ int order_feed(struct records *s, struct run *r, uint64_t *duplicates, struct er
 		for (size_t i = from; i < to; i++) {
 			struct record *x = &s->all[i];
 			bool doubt = i > from && x->has_seq && s->all[i - 1].has_seq && s->all[i - 1].seq == x->seq;
-			x->runs = s->runs + x->run_from;
+			x->runs = x->n_runs ? s->runs + x->run_from : NULL;
 			rc = run_feed(r, x, doubt, err);
 			if (rc < 0)
 				return rc;

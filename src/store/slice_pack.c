@@ -182,7 +182,7 @@ static void set_row(struct search *s, uint32_t i)
 	if (s->v->type != COLUMN_PAGES)
 		return;
 	uint32_t from = i ? s->v->run_end[i - 1] : 0;
-	s->runs = s->v->runs + from;
+	s->runs = s->v->runs ? s->v->runs + from : NULL;
 	s->n_runs = s->v->run_end[i] - from;
 }
 

@@ -4,11 +4,12 @@
  * Random page logs of one worker in small chunks: reused pages and rids, shares, late writes, holes, restarts. The seed
  * is printed, PAGETRAIL_SEED repeats one.
  */
+#include "../rounds.h"
 #include "resolve_fixture.h"
 
 #include "../../../src/analysis/lineage.h"
 
-enum { PAGES = 24, RECORDS = 220, CHUNK = 12, CASES = 60 };
+enum { PAGES = 24, RECORDS = 220, CHUNK = 12 };
 
 static uint64_t random_state;
 static unsigned draw(unsigned n)
@@ -229,7 +230,7 @@ static void test_parts(void **state)
 	uint64_t seed = given ? strtoull(given, NULL, 10) : 20261201;
 	(void)state;
 	print_message("# seed %llu\n", (unsigned long long)seed);
-	for (int k = 0; k < CASES; k++) {
+	for (int k = 0; k < (int)rounds(60, 16); k++) { /* 16: every mix of the three kinds below */
 		char line[200];
 		random_state = seed + (uint64_t)k;
 		draw(2);
@@ -289,8 +290,27 @@ static void test_find_rid(void **state)
 	assert_int_equal(fixture_teardown(state), 0);
 }
 
+/* A log in which no record names a page. */
+static void test_no_pages(void **state)
+{
+	(void)state;
+	struct lineage *l = NULL;
+	struct err err = {0};
+	assert_int_equal(fixture_setup(state), 0);
+	int64_t log = source("d.pages", "d", NULL);
+	record(log, "boot", -1, NULL, false);
+	record(log, "write", 1, NULL, false);
+	record(log, "read", 1, NULL, false);
+	write_chunk(log);
+	resolve();
+	assert_int_equal(lineage_run(&l, fixture, &err), 0);
+	lineage_free(l);
+	assert_int_equal(fixture_teardown(state), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_find_rid)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_find_rid),
+					   cmocka_unit_test(test_no_pages)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
