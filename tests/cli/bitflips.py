@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # bitflips.py - one bit of a case is not as it was written: no crash, no hang, no wrong answer without a word
 #
-# PAGETRAIL_FLIPS (default 24) bits are flipped, one at a time, in places that PAGETRAIL_SEED chooses. Every answer must be
+# PAGETRAIL_FLIPS (default 24, or 6) bits are flipped, one at a time, in places that PAGETRAIL_SEED chooses. Every answer must be
 # that of the whole case, or come with an error and its exit code; what verify says must cover every answer that changed
 # and every flip in evidence and events; and salvage must make a sound case of it.
 import os
@@ -12,9 +12,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import Box, PAGETRAIL
+from run import Box, PAGETRAIL, rounds
 
-FLIPS = int(os.environ.get("PAGETRAIL_FLIPS", "24"))
+FLIPS = int(os.environ.get("PAGETRAIL_FLIPS", rounds(24, 6)))
 SEED = int(os.environ.get("PAGETRAIL_SEED", str(random.SystemRandom().randrange(1 << 32))))
 HANG_S = 60
 TABLES = ("evidence_chunk", "event_chunk")

@@ -10,6 +10,11 @@ import tempfile
 PAGETRAIL = os.environ.get("PAGETRAIL", "build/src/cli/pagetrail")
 
 
+def rounds(full, small):
+    """How often to do a thing: PAGETRAIL_SMALL is for the slow sanitized build, next to a full run of the plain one."""
+    return small if os.environ.get("PAGETRAIL_SMALL") else full
+
+
 class Box:
     """A temporary folder, and the program run in it."""
 

@@ -4,9 +4,10 @@
  *
  * Ids, times and workers come from tiny alphabets, so that everything collides with everything.
  */
+#include "../rounds.h"
 #include "resolve_fixture.h"
 
-enum { SOURCES = 5, EVENTS = 70, ROUNDS = 60 };
+enum { SOURCES = 5, EVENTS = 70 };
 
 static uint64_t seed;
 
@@ -128,7 +129,7 @@ static void test_random(void **state)
 {
 	static const int orders[3][SOURCES] = {{0, 1, 2, 3, 4}, {3, 0, 4, 2, 1}, {0, 1, 2, 3, 4}};
 	static char first[ARRAY_SIZE(tables)][16384];
-	for (int round = 0; round < ROUNDS; round++)
+	for (int round = 0; round < (int)rounds(60, 15); round++)
 		for (int o = 0; o < 3; o++) {
 			if (round || o) {
 				assert_int_equal(fixture_teardown(state), 0);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "../rounds.h"
 #include "pagetrail/evidence.h"
 #include "toy.h"
 
@@ -248,7 +249,8 @@ static void test_kill(void **state)
 	char whole[SHA256_HEX], resumed[SHA256_HEX];
 	struct err err = {0};
 	(void)state;
-	put_lines("big.log", 1, 900000); /* more than one commit */
+	unsigned share = rounds(3, 1); /* of the file: more than one commit */
+	put_lines("big.log", 1, 300000 * share);
 	struct ingest_options o = options(&s, 2);
 	struct case_file *c = open_case("whole.ptc");
 	ingest(c, &o, in_folder("big.log"));
@@ -262,7 +264,7 @@ static void test_kill(void **state)
 			pid_t child = fork();
 			if (child == 0) {
 				o = options(&s, 2);
-				s.kill_at = 50 * MIB;
+				s.kill_at = 16 * MIB * share;
 				c = open_case(name);
 				(void)!ingest_path(c, &o, in_folder("big.log"), NULL);
 				_exit(0);
@@ -426,13 +428,14 @@ static void test_odd_files(void **state)
 	assert_string_equal(digest[0], digest[1]);
 }
 
-/* One line of 100 MB: memory stays where it is. */
+/* One line of 100 MB (20 is above the limit, too): memory stays where it is. */
 static void test_long_line(void **state)
 {
 	struct seen s;
+	uint64_t length = rounds(100, 20) * UINT64_C(1000000);
 	(void)state;
-	assert_true(
-	    shell("(printf 'T1 a\\nT2 '; head -c 100000000 /dev/zero | tr '\\0' x; printf '\\nT3 b\\n') >long.log"));
+	assert_true(shell("(printf 'T1 a\\nT2 '; head -c %llu /dev/zero | tr '\\0' x; printf '\\nT3 b\\n') >long.log",
+			  (unsigned long long)length));
 	pid_t child = fork();
 	if (child == 0) {
 		struct ingest_options o = options(&s, 2);
@@ -440,7 +443,7 @@ static void test_long_line(void **state)
 		struct case_file *c = open_case("long.ptc");
 		ingest(c, &o, in_folder("long.log"));
 		bool good =
-		    s.r[0].account.records == 3 && s.r[0].account.unparsed == 1 && s.r[0].account.bytes == 100000014;
+		    s.r[0].account.records == 3 && s.r[0].account.unparsed == 1 && s.r[0].account.bytes == length + 14;
 		good = good && number(c, "SELECT count(*) FROM reject WHERE reason='too_long'") == 1;
 		good = good && case_close(c, NULL) == 0 && getrusage(RUSAGE_SELF, &use) == 0;
 #ifdef MEMORY_IS_PLAIN
