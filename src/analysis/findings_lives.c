@@ -35,6 +35,8 @@ struct house { /* one boot of one worker */
 	size_t from, n; /* lives, by ns */
 	struct life_reader *readers;
 	size_t n_readers, cap_readers, *strong; /* strong[i]: strong readers among the first i */
+	bool looked;                            /* missing_ns is known */
+	int64_t missing_ns;                     /* from when on something of this boot is missing */
 	int64_t *tokens;                        /* tokens[i]: of the first i lives; UNSAID: not known */
 };
 
@@ -292,23 +294,30 @@ int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, i
 	return before(l, worker, boot, ns, but_request) + before(l, NOWHERE, 0, ns, but_request);
 }
 
-static bool missing_between(const struct pool_lives *l, int64_t worker, int64_t from_ns, int64_t to_ns)
+/* From when on is something missing of a boot that began then? INT64_MAX: nothing is. */
+static int64_t missing_from(const struct pool_lives *l, int64_t worker, int64_t boot_ns)
 {
-	bool any = false;
+	int64_t from = INT64_MAX;
 	for (size_t i = 0; i < l->n_holes; i++) {
 		const struct hole *h = &l->holes[i];
-		any |= (!h->worker || h->worker == worker) && h->to_ns >= from_ns && h->from_ns <= to_ns;
+		if ((!h->worker || h->worker == worker) && h->to_ns >= boot_ns)
+			from = MIN(from, h->from_ns);
 	}
-	return any;
+	return from;
 }
 
 int64_t lives_left_at_most(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t boot_ns, int64_t ns,
 			   int64_t but_request)
 {
-	if (!worker || !boot || boot_ns == TIME_UNKNOWN || ns == TIME_UNKNOWN ||
-	    before(l, NOWHERE, 0, ns, but_request) || missing_between(l, worker, boot_ns, ns))
+	if (!worker || !boot || boot_ns == TIME_UNKNOWN || ns == TIME_UNKNOWN || before(l, NOWHERE, 0, ns, but_request))
 		return UNSAID;
-	const struct house *h = house_find(l, worker, boot);
+	struct house *h = house_find(l, worker, boot);
+	if (h && !h->looked) /* once for all who ask about this boot */
+		h->missing_ns = missing_from(l, worker, boot_ns);
+	if (h)
+		h->looked = true;
+	if ((h ? h->missing_ns : missing_from(l, worker, boot_ns)) <= ns)
+		return UNSAID;
 	int64_t all = h ? h->tokens[ended(l, h, ns)] : 0;
 	const struct life *it = life_of(l, worker, boot, but_request);
 	return all != UNSAID && it && it->ns <= ns ? all - it->tokens : all;
