@@ -110,7 +110,7 @@ static bool read_stream(struct walk *x)
 	struct wrapped labels = {.ts = STAMP_INIT};
 	struct text key, v;
 	bool good = true;
-	int r;
+	int r = 1;
 
 	if (!scan_open(&x->s, '{'))
 		return false;
