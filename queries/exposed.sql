@@ -13,7 +13,7 @@
 -- column: pages integer pages  distinct pages read
 -- column: first_read_at time ns  first read
 -- column: last_read_at time ns  last read
--- column: grade text -  physical or temporal
+-- column: grade text -  physical (page log), content (its marker was seen) or temporal (lived there before)
 -- column: refs json -  records that this rests on
 -- order:  first_read_at, request
 -- empty:  no request's content is known or suspected to have been read by another request

@@ -2,7 +2,7 @@
 -- report_exposed: the exposed side in numbers
 -- question: How many requests, of how many tenants, are in each class of the exposed side, and on which grade of evidence?
 -- column: class text -  E1 to E5, see docs/method.md
--- column: grade text -  physical (page log) or temporal (lived there before); none: no read by another is known
+-- column: grade text -  physical (page log), content (marker) or temporal (lived there before); none: no read by another is known
 -- column: requests integer requests  in this class
 -- column: tenants integer tenants  their tenants, where known
 -- column: pages integer pages  sum over these requests; unknown for candidates

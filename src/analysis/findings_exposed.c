@@ -2,7 +2,7 @@
 /* findings_exposed.c - exposed(): the other side, one row per request, by what was read of it
  *
  * Mirrors the classes of the readers, strongest first: E1 read by a confirmed response (C1); E2 by a probable one,
- * known from a page log; E3 may have been read: it is in the candidate set of a C1 or C2 response whose owners are not
+ * known from a page log; a marker of its own in another's answer is E1 too; E3 may have been read: it is in the candidate set of a C1 or C2 response whose owners are not
  * known; E4 nothing of it was delivered to anybody; E5 could not be determined: in the candidate set of C3 or C5
  * responses only.
  */
@@ -46,12 +46,19 @@ struct owned { /* an edge, seen from its owner */
 	const struct edge *edge;
 };
 
+struct content { /* whose marker was seen in answers to others */
+	int64_t request, readers, tenants;
+};
+
 struct exposed {
+	struct case_file *c;
 	struct answers *answers;
 	struct owned *edges; /* by owner */
 	size_t n_edges, at_edge;
 	struct left_to *left; /* candidates, by request */
 	size_t n_left, at_left;
+	struct content *content; /* markers of it, by request */
+	size_t n_content, at_content;
 	uint8_t *class_of;    /* by actor: strongest class of its responses; 0 none */
 	struct sql *requests; /* the population of owners: every request */
 	bool unknown;         /* now: owners that are no requests of the case */
@@ -66,6 +73,7 @@ static void exposed_close(void *state)
 	answers_drop(x->answers);
 	free(x->edges);
 	free(x->left);
+	free(x->content);
 	free(x->class_of);
 	sql_end(x->requests);
 	buf_done(&x->refs);
@@ -122,6 +130,46 @@ static int load_readers(struct exposed *x, struct err *err)
 	return rc == 0 ? lives_left(lives, &x->left, &x->n_left, err) : rc;
 }
 
+static int load_content(struct exposed *x, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	size_t cap = 0;
+	int rc = sql_prepare(
+	    &s, x->c,
+	    "SELECT s.planted_request, count(DISTINCT s.seen_request), count(DISTINCT q.tenant) FROM sighting s "
+	    "JOIN request q ON q.request = s.seen_request WHERE s.verdict = 'foreign' AND s.planted_request IS "
+	    "NOT NULL GROUP BY s.planted_request ORDER BY s.planted_request",
+	    err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		if (x->n_content == cap) {
+			cap = cap ? cap * 2 : 64;
+			struct content *more = realloc(x->content, cap * sizeof(*more));
+			if (!more)
+				return err_nomem(err);
+			x->content = more;
+		}
+		x->content[x->n_content++] = (struct content){sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2)};
+	}
+	return rc;
+}
+
+/* Records in which markers of this request stand, although they are of others. */
+static int content_refs(struct exposed *x, int64_t request, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(
+	    &s, x->c,
+	    "SELECT source, byte_off, byte_len FROM sighting WHERE planted_request = ?1 AND verdict = 'foreign' "
+	    "ORDER BY sighting LIMIT 8",
+	    err);
+	if (rc == 0)
+		rc = sql_int(s, 1, request, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
+		rc = refs_put(&x->refs, sql_get_int(s, 0), (uint64_t)sql_get_int(s, 1), (uint64_t)sql_get_int(s, 2),
+			      err);
+	return rc;
+}
+
 static int exposed_open(void *ctx, const struct text *args, void **ret, struct err *err)
 {
 	struct analysis *a = ctx;
@@ -130,11 +178,14 @@ static int exposed_open(void *ctx, const struct text *args, void **ret, struct e
 	if (!x)
 		return err_nomem(err);
 	x->refs = BUF_INIT(64 * KIB);
+	x->c = a->c;
 	int rc = analysis_answers(a, ANSWERS_FINDINGS, &x->answers, err);
 	if (rc == 0)
 		rc = load_edges(x, err);
 	if (rc == 0)
 		rc = load_readers(x, err);
+	if (rc == 0)
+		rc = load_content(x, err);
 	if (rc == 0)
 		rc = sql_prepare(&x->requests, a->c, "SELECT request, first_ns FROM request ORDER BY request", err);
 	if (rc < 0) {
@@ -200,7 +251,8 @@ static int sum_edges(struct exposed *x, uint32_t owner, struct sums *s, struct e
 	return rc;
 }
 
-static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left, struct rowset *row, struct err *err)
+static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left, const struct content *content,
+		   struct rowset *row, struct err *err)
 {
 	static const unsigned by_reader[] = {4, 1, 2, 3, 4, 5}; /* C1 … C5 */
 	const struct actor *who = actors_get(x->answers->lineage->actors, actor);
@@ -209,13 +261,16 @@ static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left
 	int rc = buf_add_char(&x->refs, '[', err);
 	if (rc == 0)
 		rc = sum_edges(x, actor, &s, err);
+	if (rc == 0 && content)
+		rc = content_refs(x, content->request, err);
 	if (rc == 0)
 		rc = buf_add_char(&x->refs, ']', err);
 	if (rc < 0)
 		return rc;
 	unsigned physical = s.best ? by_reader[s.best] : 4, candidate = !left ? 4 : left->strong ? 3 : 5;
 	bool by_pages = s.best && !(physical == 4 && candidate != 4);
-	unsigned c = by_pages ? physical : candidate;
+	by_pages &= !content || physical == 1;
+	unsigned c = by_pages ? physical : content ? 1 : candidate;
 	char name[3] = {'E', (char)('0' + c), 0};
 	rowset_text(row, E_REQUEST, who->name);
 	rowset_text(row, E_TENANT, answers_tenant(x->answers, who->tenant));
@@ -227,6 +282,10 @@ static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left
 		rowset_time(row, E_FIRST, s.first_ns);
 		rowset_time(row, E_LAST, s.last_ns);
 		rowset_text(row, E_GRADE, TEXT("physical"));
+	} else if (content) { /* its words were seen there; by which pages, nobody logged */
+		rowset_int(row, E_READERS, content->readers);
+		rowset_int(row, E_READER_TENANTS, content->tenants);
+		rowset_text(row, E_GRADE, TEXT("content"));
 	} else if (left) { /* readers at most; which, and how many pages, nobody logged */
 		rowset_int(row, E_READERS, (int64_t)(c == 3 ? left->strong : left->weak));
 		rowset_time(row, E_FIRST, left->first_ns);
@@ -251,15 +310,20 @@ static int exposed_next(void *state, struct rowset *row, struct err *err)
 	if (rc == 1) { /* actors of requests are numbered in this order */
 		int64_t request = sql_get_int(x->requests, 0);
 		const struct left_to *left = NULL;
+		const struct content *content = NULL;
 		while (x->at_left < x->n_left && x->left[x->at_left].request < request)
 			x->at_left++;
 		if (x->at_left < x->n_left && x->left[x->at_left].request == request)
 			left = &x->left[x->at_left];
+		while (x->at_content < x->n_content && x->content[x->at_content].request < request)
+			x->at_content++;
+		if (x->at_content < x->n_content && x->content[x->at_content].request == request)
+			content = &x->content[x->at_content];
 		rowset_time(row, E_STARTED, sql_get_time(x->requests, 1));
-		return put_row(x, actors_of_request(actors, request), left, row, err);
+		return put_row(x, actors_of_request(actors, request), left, content, row, err);
 	}
 	x->unknown = true;
-	return x->at_edge < x->n_edges ? put_row(x, x->edges[x->at_edge].owner, NULL, row, err) : 0;
+	return x->at_edge < x->n_edges ? put_row(x, x->edges[x->at_edge].owner, NULL, NULL, row, err) : 0;
 }
 
 const struct rowset_spec exposed_rowset = {

@@ -40,6 +40,10 @@ for seed in (5, 41):
     for x in rows.values():
         was = before[(x["request"], x["room"])]
         check(x["class"] == was or x["predicates"]["X"] == "yes", f"{r.name}: no other class moves", (was, x["class"]))
+    exposed = {base(x["request"]): x for x in r.ask("scope", "--side", "exposed", codes=(1,))["rows"]}
+    for planted_in, _ in got["foreign"]:
+        x = exposed[planted_in]
+        check(x["class"] == "E1" and x["grade"] in ("content", "physical"), f"{r.name}: its owner is exposed", x)
     elsewhere = r.ask("query", "marker_seen_elsewhere")["rows"]
     same(f"{r.name}: by query", got["foreign"], {(x["planted_request"], base(x["request"])) for x in elsewhere})
     check({x["class"] for x in elsewhere} == {"C1"}, f"{r.name}: all are confirmed", {x["class"] for x in elsewhere})

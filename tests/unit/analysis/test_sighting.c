@@ -113,6 +113,8 @@ static void test_verdicts(void **state)
 	same("SELECT request, x, class, conflict FROM findings() ORDER BY request",
 	     "gw-1|unknown|C3|0;gw-2|yes|C1|1;gw-3|unknown|C3|0;");
 	same("SELECT refs LIKE '%S5@%' FROM findings() WHERE request = 'gw-2'", "1;");
+	same("SELECT request, class, grade, readers, reader_tenants, pages FROM exposed() WHERE request = 'gw-1'",
+	     "gw-1|E1|content|1|1|-;");
 	same("SELECT count(*) FROM explain('gw-2') WHERE about = 'X' AND refs IS NOT NULL", "1;");
 }
 
