@@ -362,9 +362,7 @@ int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t so
 	a.outer = STAMP_INIT;
 	int rc = load_row(&a, o, &bytes, err);
 	if (rc == 0)
-		rc = sql_prepare(
-		    &a.reject, c,
-		    "INSERT INTO reject(source, byte_off, byte_len, records, reason) VALUES(?1, ?2, ?3, ?4, ?5)", err);
+		rc = sql_prepare(&a.reject, c, REJECT_INSERT, err);
 	if (rc == 0)
 		rc = parse_parts(&a, bytes, err);
 	if (a.repeats)

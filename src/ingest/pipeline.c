@@ -247,9 +247,7 @@ static int on_reject(void *ctx, uint64_t off, uint64_t len, uint64_t n, const ch
 	if (!p->source)
 		return 0;
 	if (!p->reject)
-		rc = sql_prepare(
-		    &p->reject, p->s->c,
-		    "INSERT INTO reject(source, byte_off, byte_len, records, reason) VALUES(?1, ?2, ?3, ?4, ?5)", err);
+		rc = sql_prepare(&p->reject, p->s->c, REJECT_INSERT, err);
 	if (rc == 0)
 		rc = sql_int(p->reject, 1, p->source, err);
 	if (rc == 0)

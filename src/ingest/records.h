@@ -15,6 +15,12 @@ struct zone;
 
 enum { DELEGATE_DEPTH_MAX = 4 };
 
+/* A run of records that were not understood. Two records can lie in the same bytes (two that one line of a wrapper holds, cut
+ * into pieces): a second one at the same place adds to the first, by reason. */
+#define REJECT_INSERT                                                                                 \
+	"INSERT INTO reject(source, byte_off, byte_len, records, reason) VALUES(?1, ?2, ?3, ?4, ?5) " \
+	"ON CONFLICT DO UPDATE SET byte_len = byte_len + excluded.byte_len, records = records + excluded.records"
+
 struct records_sink {
 	/* Events with their time in UTC where the zone is known. */
 	int (*event)(void *ctx, const struct event *e, struct err *err);

@@ -59,13 +59,13 @@ CREATE TABLE evidence_chunk(
   PRIMARY KEY(source, byte_off)
 ) STRICT;
 
-CREATE TABLE reject(               -- records that were kept but not understood, in runs of one reason
+CREATE TABLE reject(               -- records that were kept but not understood, in runs of one reason; several records may share bytes
   source   INTEGER NOT NULL REFERENCES source,
   byte_off INTEGER NOT NULL,
   byte_len INTEGER NOT NULL,
   records  INTEGER NOT NULL,
   reason   TEXT NOT NULL,
-  PRIMARY KEY(source, byte_off)
+  PRIMARY KEY(source, byte_off, reason)
 ) STRICT;
 
 -- ---- events: column chunks, read through the virtual tables KIND_events

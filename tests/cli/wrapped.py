@@ -256,3 +256,20 @@ with Box() as box:
     references(box, engine, times)
     salvaged(box, engine, times)
     stopped(box, engine, times)
+
+# one line in pieces that holds two records, neither of them understood: both are counted, in the same bytes
+with Box() as box:
+    head = "2026-09-14T03:12:4%d.003456789Z stdout %s %s\n"
+    whole = "[2026-09-14 03:12:4%d TP0] The server is fired up and ready to roll!"
+    with open(box.path("torn.log"), "w", encoding="utf-8") as f:
+        for i in range(8):
+            f.write(head % (i, "F", whole % i))
+        for i in range(3):
+            f.write(head % (8, "P", "words of nobody [2026-09-14 03:12:48 TP0] Input length (700123 tokens) exceeds "))
+            f.write("2026-09-14T03:12:48.003456789Z stderr F a line between\n")
+            f.write(head % (8, "F", "nothing that anybody knows"))
+    row = one(box, "torn.ptc", "torn.log")
+    expect(row["format"] == "cri+sglang-engine" and row["unparsed"] == 9, f"two records in each line, got {row}")
+    shapes = box.json("query", "torn.ptc", "unparsed_shapes")["rows"]
+    expect(sum(s["records"] for s in shapes) == row["unparsed"], f"each of them counted, got {shapes}")
+    expect(sum(s["bytes"] for s in shapes) == row["bytes_unparsed"], f"and each byte, got {shapes}")
