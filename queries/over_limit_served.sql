@@ -8,6 +8,7 @@
 -- column: prompt_tokens integer tokens  length of the prompt
 -- column: prompt_tokens_flag text -  exact, at_least or estimate
 -- column: input_limit integer tokens  length at which that boot rejects
+-- column: decode_limit integer tokens  input limit of the boot that answered; none: never logged
 -- column: pool_tokens integer tokens  KV pool of the prefill boot that served it
 -- column: band text -  over_pool, boundary (limit to pool), under, unknown
 -- column: prefill_worker text -  worker of the prefill leg
@@ -19,7 +20,7 @@
 -- column: refs json -  records that this rests on
 -- order:  started_at, request
 -- empty:  no answered prompt is known to have reached its boot's input limit; unknown lengths and limits are not excluded
-SELECT request, tenant, model, status, prompt_tokens, prompt_tokens_flag, input_limit, pool_tokens, band,
+SELECT request, tenant, model, status, prompt_tokens, prompt_tokens_flag, input_limit, decode_limit, pool_tokens, band,
        prefill_worker, decode_worker, started_at, delivered, class, reasons, refs
 FROM findings()
 WHERE t = 'yes' AND d <> 'no' AND instr(reasons, '"prompt_at_or_over_limit"') > 0

@@ -186,6 +186,8 @@ static int say_lengths(struct explain *x, const struct finding *f, struct err *e
 		rc = say_tokens(x, ", the input limit", f->input_limit, err);
 	if (rc == 0)
 		rc = say_tokens(x, ", the prefill pool", f->pool_tokens, err);
+	if (rc == 0 && f->decode_leg != f->prefill_leg)
+		rc = say_tokens(x, ", the decode boot's own limit", f->decode_limit, err);
 	return rc == 0 ? buf_add_char(&x->text, '.', err) : rc;
 }
 

@@ -49,6 +49,7 @@ struct finding {
 	int64_t prefill_boot; /* 0: unknown */
 	int64_t prompt_tokens, pool_tokens, input_limit;
 	int64_t candidate_owners; /* UNSAID when the grade is not temporal */
+	int64_t decode_limit;     /* input limit of the boot that answered; of a unified one it is input_limit */
 	int64_t foreign_at_most;  /* tokens of them that it can have read; likewise, and where nothing bounds it */
 	uint64_t reasons;         /* bit per enum reason */
 	struct predicates p;

@@ -407,6 +407,7 @@ void predicates_of(const struct evidence_of *e, struct finding *f)
 	f->prefill_boot = s.prefill_boot ? s.prefill_boot->boot : 0;
 	f->pool_tokens = s.prefill_boot ? s.prefill_boot->pool_tokens : UNSAID;
 	f->input_limit = s.prefill_boot ? s.prefill_boot->input_limit : UNSAID;
+	f->decode_limit = s.decode_boot ? s.decode_boot->input_limit : UNSAID;
 	if (s.prefill && s.prefill->limit_tokens != UNSAID)
 		f->input_limit = s.prefill->limit_tokens;
 	else if (s.prefill_boot && s.prefill_boot->entered)
@@ -425,6 +426,10 @@ void predicates_of(const struct evidence_of *e, struct finding *f)
 	set_length(&s, f);
 	set_trigger(e, &s, f);
 	set_band(f);
+	/* the failure needs a decode limit above the prompt: else that worker would have refused too, or a limit is wrong */
+	if (s.decode && s.decode != s.prefill && f->decode_limit != UNSAID && f->prompt_tokens != UNSAID &&
+	    f->flag == LENGTH_EXACT && f->prompt_tokens >= f->decode_limit)
+		because(f, REASON_OVER_DECODE_LIMIT);
 	set_affected(e, &s, f);
 	set_late_read(e, &s, f);
 	if (!attempt_is_sure(e)) { /* another attempt, on other boots, may have served it */

@@ -50,7 +50,8 @@ enum findings_column {
 	F_RESPONSE_ID,
 	F_PREFILL_LEG,
 	F_DECODE_LEG,
-	F_FOREIGN
+	F_FOREIGN,
+	F_DECODE_LIMIT
 };
 static const struct rowset_column findings_columns[] = {
     {"request", "TEXT", false},
@@ -94,6 +95,7 @@ static const struct rowset_column findings_columns[] = {
     {"prefill_leg", "INTEGER", false},
     {"decode_leg", "INTEGER", false},
     {"foreign_at_most", "INTEGER", false},
+    {"decode_limit", "INTEGER", false},
     {"classes", "TEXT", true},  /* only these: "C1,C2"; "conflict" adds the contradictions */
     {"brief", "INTEGER", true}, /* 1: numbers, predicates and tenant only; names, lists and refs stay empty */
 };
@@ -307,6 +309,7 @@ static void put_numbers(struct rowset *row, const struct findings *all, const st
 	rowset_int(row, F_OWNER_TENANTS, f->owner_tenants);
 	known(row, F_CANDIDATES, f->candidate_owners);
 	known(row, F_FOREIGN, f->foreign_at_most);
+	known(row, F_DECODE_LIMIT, f->decode_limit);
 	rowset_int(row, F_CONFLICT, f->c.conflict);
 	rowset_text(row, F_CROSS, text_of(tri_name(f->cross_tenant)));
 	rowset_int(row, F_TRIGGER_STANDS, all->trigger_stands);

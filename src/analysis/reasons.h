@@ -12,6 +12,9 @@
 	X(HANDOFF_MISMATCH, "handoff_mismatch", 'T',                                                                  \
 	  "The prefill leg refused or worked on one token, and the decode leg of the same attempt on many.")          \
 	X(PROMPT_BELOW_LIMIT, "prompt_below_limit", 'T', "The prompt was below the input limit.")                     \
+	X(OVER_DECODE_LIMIT, "over_decode_limit_too", 'T',                                                            \
+	  "The prompt was at or over the input limit of the decode boot too: that one should have refused it as "     \
+	  "well.")                                                                                                    \
 	X(TRUNCATED, "truncated_and_served", 'T', "The engine cut the prompt to fit, and served what was left.")      \
 	X(LENGTH_UNKNOWN, "length_unknown", 'T', "No record gives the length of the prompt.")                         \
 	X(LENGTH_NOT_EXACT, "length_not_exact", 'T',                                                                  \

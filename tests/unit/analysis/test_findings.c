@@ -154,7 +154,9 @@ static void test_explain(void **state)
 	     "1;");
 	same("SELECT says FROM explain((SELECT request_id FROM findings() WHERE request='gw-2')) WHERE step='fact' AND "
 	     "about='T'",
-	     "The prompt is 1200 tokens, the input limit is 994 tokens, the prefill pool is 1000 tokens.;");
+	     "The prompt is 1200 tokens, the input limit is 994 tokens, the prefill pool is 1000 tokens, the decode "
+	     "boot's own limit is 1994 "
+	     "tokens.;");
 	same("SELECT code FROM explain((SELECT request_id FROM findings() WHERE request='gw-1')) WHERE code LIKE "
 	     "'excluded%'",
 	     "excluded_by:T;");
@@ -170,6 +172,20 @@ static void test_explain(void **state)
 	same("SELECT count(*) FROM explain(NULL)", "0;");
 	assert_null(reason_says(TEXT("no_such_reason")));
 	assert_non_null(strstr(reason_says(TEXT("excluded_by:L")), "page logs"));
+}
+
+/* Each role has its own limit: at the decode boot's, that worker should have refused too. */
+static void test_decode_limit(void **state)
+{
+	(void)state;
+	boots("0.5.9");
+	request(1, 10, 20, "a", 1993, 200, "rejected", 1);
+	request(2, 30, 40, "a", 1994, 200, "rejected", 1);
+	analyse(0, 0);
+	same("SELECT request, t, class, input_limit, decode_limit FROM findings() ORDER BY request",
+	     "gw-1|yes|C2|994|1994;gw-2|yes|C2|994|1994;");
+	assert_false(has_reason("gw-1", "over_decode_limit_too"));
+	assert_true(has_reason("gw-2", "over_decode_limit_too"));
 }
 
 static void test_person_says(void **state)
@@ -887,6 +903,7 @@ int main(void)
 	    T(test_unknown_role),
 	    T(test_late_read),
 	    T(test_explain),
+	    T(test_decode_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
