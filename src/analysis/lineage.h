@@ -75,20 +75,23 @@ struct edge { /* one (pool, reader, owner, kind) */
 	int64_t page_size;              /* tokens; 0: not said */
 };
 
-struct cover { /* what the log saw of one actor on this worker */
+/* What the log saw of one actor on this worker. There is one for every request, so it is kept small. */
+struct cover {
 	uint32_t actor, first_no;
 	int64_t last_ns; /* when it took its first page of the last hold */
-	bool broken;     /* a hold that is not covered from alloc to free, or a read of unknown content */
-	bool blind;      /* it may have read content that no record shows: of others than the edges say */
-	bool open;
-	bool untold;     /* a write that may have been a decode step stood over content of others */
-	bool read;       /* a read of its last time here was logged */
-	bool idle;       /* it gave back pages that it had neither read nor, after its first read, written */
-	bool unread;     /* it gave back pages that it had not read: of `held` pages `shown` were read or shared */
-	bool got_untold; /* recv records that do not say how many tokens came */
-	uint64_t held, shown;
-	int64_t page_size;              /* of these pages; 0: not said */
-	uint64_t got_pages, got_tokens; /* what arrived by recv */
+	uint32_t held,
+	    shown; /* pages that it gave back, of which it had read or shared so many; no more than UINT32_MAX */
+	uint32_t got_pages; /* pages that arrived by recv; likewise */
+	bool broken : 1;    /* a hold that is not covered from alloc to free, or a read of unknown content */
+	bool blind : 1;     /* it may have read content that no record shows: of others than the edges say */
+	bool open : 1;
+	bool untold : 1;     /* a write that may have been a decode step stood over content of others */
+	bool read : 1;       /* a read of its last time here was logged */
+	bool idle : 1;       /* it gave back pages that it had neither read nor, after its first read, written */
+	bool unread : 1;     /* it gave back pages that it had not read */
+	bool got_untold : 1; /* recv records that do not say how many tokens came */
+	int64_t page_size;   /* of these pages; 0: not said */
+	uint64_t got_tokens; /* that arrived by recv */
 };
 
 struct sweep; /* one worker */

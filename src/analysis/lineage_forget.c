@@ -58,6 +58,20 @@ static int renumber_pool(struct page_pool *p, const uint32_t *to, struct err *er
 	return rc;
 }
 
+/* Whoever holds something is not forgotten. */
+static int hold_covers(struct sweep *s, struct err *err)
+{
+	for (uint32_t i = 0; i < s->n_pools; i++)
+		for (uint32_t k = 1; k < s->pools[i].n_hold; k++) {
+			struct hold *h = &s->pools[i].hold[k];
+			const uint32_t *at = h->actor ? map_find(&s->cover_of, h->actor) : NULL;
+			if (h->actor && !at)
+				return err_set(err, ERR_BUG, "a request that holds pages was forgotten");
+			h->cover = at ? *at : 0;
+		}
+	return 0;
+}
+
 static int sweep_renumber(struct sweep *s, const uint32_t *to, struct err *err)
 {
 	int rc = 0;
@@ -81,6 +95,8 @@ static int sweep_renumber(struct sweep *s, const uint32_t *to, struct err *err)
 		s->covers[n++] = c;
 	}
 	s->n_covers = n;
+	if (rc == 0)
+		rc = hold_covers(s, err);
 	if (n * 4 < s->cap_covers) {
 		struct cover *less = realloc(s->covers, (n * 2 + 16) * sizeof(*less));
 		if (less) {

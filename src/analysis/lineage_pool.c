@@ -124,6 +124,14 @@ void slot_set(struct page_pool *p, uint32_t *array, uint32_t first, uint32_t end
 	}
 }
 
+uint32_t same_owner(const struct page_pool *p, uint32_t first, uint32_t end)
+{
+	uint32_t stop = first + 1;
+	while (stop < end && p->owner[stop] == p->owner[first])
+		stop++;
+	return stop;
+}
+
 /* ---- holds ---- */
 struct hold *hold_find(const struct page_pool *p, uint32_t actor)
 {

@@ -28,7 +28,7 @@ struct taken { /* pages of a hold that others took since */
 enum { SEEN_NOT, SEEN_READ, SEEN_WRITTEN /* not read, but written after the owner's first read */ };
 
 struct hold { /* what one actor has in one pool, from its alloc until it gave all back */
-	uint32_t actor, first_no;
+	uint32_t actor, first_no, cover; /* cover: of the actor, in sweep.covers */
 	uint64_t owned;
 	bool clean;
 	struct share *shares; /* sorted, apart */
@@ -98,6 +98,8 @@ static inline uint64_t edge_key(uint32_t reader, uint32_t owner, enum edge_kind 
 
 /* --- lineage_pool.c --- */
 int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;
+/* Where the stretch of pages with the owner of `first` ends. */
+uint32_t same_owner(const struct page_pool *p, uint32_t first, uint32_t end);
 int grow32(void **p, uint32_t *cap, uint32_t n, size_t size, struct err *err) MUST_CHECK;
 int grow_pages(uint32_t **p, uint32_t old, uint32_t n, struct err *err) MUST_CHECK;
 int pages_grow(struct page_pool *p, uint32_t end, struct err *err) MUST_CHECK;
@@ -119,13 +121,14 @@ const struct mark *taken_find(const struct hold *h, uint32_t page, uint32_t *sto
 
 /* --- lineage_seen.c: what a log shows of the reading of each request --- */
 uint64_t pages_in(const struct sweep *s, uint32_t first, uint32_t end); /* stretches are worth their pages */
-void seen_taken(struct page_pool *p, struct hold *h, uint32_t page);    /* it no longer owns the page; h may be NULL */
-void seen_owned(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t page);
-void seen_given_back(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t page);
+/* It no longer owns the pages; h may be NULL. */
+void seen_taken(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
+void seen_owned(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
+void seen_given_back(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
 void seen_read(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t actor, uint32_t first, uint32_t end);
 void seen_written(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
 void seen_got(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
-void seen_tokens(struct sweep *s, const struct sweep_op *op);
+void seen_tokens(struct sweep *s, const struct hold *h, const struct sweep_op *op);
 void seen_shared(const struct sweep *s, struct hold *h);
 void seen_life(struct cover *c); /* a new time begins */
 void seen_end(struct cover *c, const struct page_pool *p, const struct hold *h);

@@ -119,7 +119,7 @@ static int map_grow(struct map *m, struct err *err)
 
 int map_put(struct map *m, uint64_t key, uint32_t value, struct err *err)
 {
-	if (m->n * 2 >= m->cap) {
+	if (m->n * 4 >= m->cap * 3) {
 		int rc = map_grow(m, err);
 		if (rc < 0)
 			return rc;

@@ -6,43 +6,56 @@
  */
 #include "lineage_pool.h"
 
+static uint32_t at_most(uint64_t pages)
+{
+	return (uint32_t)MIN(pages, (uint64_t)UINT32_MAX);
+}
+
 uint64_t pages_in(const struct sweep *s, uint32_t first, uint32_t end)
 {
 	return s->bounds ? s->bounds[end] - s->bounds[first] : end - first;
 }
 
-void seen_taken(struct page_pool *p, struct hold *h, uint32_t page)
+void seen_taken(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
 {
-	if (h && p->seen[page] != SEEN_READ && h->unread > 0)
-		h->unread--;
+	uint64_t n = 0;
+	for (uint32_t page = first; h && page < end; page++)
+		n += p->seen[page] != SEEN_READ;
+	if (h)
+		h->unread -= MIN(h->unread, n);
 }
 
-void seen_owned(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t page)
+void seen_owned(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
 {
-	p->seen[page] = SEEN_NOT;
-	h->unread++;
-	h->held += pages_in(s, page, page + 1);
+	for (uint32_t page = first; page < end; page++)
+		p->seen[page] = SEEN_NOT;
+	h->unread += end - first;
+	h->held += pages_in(s, first, end);
 	if (!h->first_page)
-		h->first_page = page + 1;
+		h->first_page = first + 1;
 }
 
-void seen_given_back(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t page)
+void seen_given_back(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
 {
-	if (p->seen[page] == SEEN_READ)
-		return;
-	h->idle |= p->seen[page] == SEEN_NOT;
-	h->passed += pages_in(s, page, page + 1);
-	if (h->unread > 0)
-		h->unread--;
+	uint64_t n = 0;
+	for (uint32_t page = first, stop; page < end; page = stop) {
+		uint32_t seen = p->seen[page];
+		for (stop = page + 1; stop < end && p->seen[stop] == seen; stop++)
+			;
+		if (seen == SEEN_READ)
+			continue;
+		h->idle |= seen == SEEN_NOT;
+		h->passed += pages_in(s, page, stop);
+		n += stop - page;
+	}
+	h->unread -= MIN(h->unread, n);
 }
 
 /* Once all that it owns has been read there is nothing to note until it takes more. */
 void seen_read(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t actor, uint32_t first, uint32_t end)
 {
 	if (h && !h->reads) {
-		uint32_t *at = map_find(&s->cover_of, actor);
-		if (at)
-			s->covers[*at].read = true;
+		s->covers[h->cover].read = true;
 		h->reads = true;
 	}
 	for (uint32_t page = first; h && h->unread > 0 && page < end; page++) {
@@ -63,24 +76,25 @@ void seen_written(struct page_pool *p, struct hold *h, uint32_t first, uint32_t 
 
 void seen_got(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
 {
-	uint32_t *at = h ? map_find(&s->cover_of, h->actor) : NULL;
-	if (!at)
+	if (!h)
 		return;
-	struct cover *c = &s->covers[*at];
+	struct cover *c = &s->covers[h->cover];
 	h->got = true;
-	for (uint32_t page = first; page < end; page++)
-		if (p->content[page] < SLOTS_FIXED || p->slots[p->content[page]].actor != h->actor)
-			c->got_pages += pages_in(s, page, page + 1);
+	for (uint32_t page = first, stop; page < end; page = stop) {
+		uint32_t slot = p->content[page];
+		for (stop = page + 1; stop < end && p->content[stop] == slot; stop++)
+			;
+		if (slot < SLOTS_FIXED || p->slots[slot].actor != h->actor)
+			c->got_pages = at_most(c->got_pages + pages_in(s, page, stop));
+	}
 }
 
 /* Once a record. */
-void seen_tokens(struct sweep *s, const struct sweep_op *op)
+void seen_tokens(struct sweep *s, const struct hold *h, const struct sweep_op *op)
 {
-	uint32_t *at = map_find(&s->cover_of, op->content);
-	if (!at)
-		return;
-	s->covers[*at].got_untold |= op->tokens <= 0;
-	s->covers[*at].got_tokens += (uint64_t)MAX(op->tokens, 0);
+	struct cover *c = &s->covers[h->cover];
+	c->got_untold |= op->tokens <= 0;
+	c->got_tokens += (uint64_t)MAX(op->tokens, 0);
 }
 
 void seen_shared(const struct sweep *s, struct hold *h)
@@ -108,7 +122,7 @@ void seen_end(struct cover *c, const struct page_pool *p, const struct hold *h)
 	if (!h->passed || (c->unread && c->shown <= shown))
 		return;
 	c->unread = true;
-	c->held = h->held + h->shared;
-	c->shown = shown;
+	c->held = at_most(h->held + h->shared);
+	c->shown = at_most(shown);
 	c->page_size = p->page_size;
 }

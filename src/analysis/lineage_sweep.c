@@ -57,20 +57,22 @@ static int alloc_pages(struct sweep *s, const struct sweep_op *op, struct hold *
 		       uint32_t end, struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
-	for (uint32_t page = first; page < end; page++) {
+	for (uint32_t page = first, stop; page < end; page = stop) {
 		uint32_t old = p->owner[page];
+		stop = same_owner(p, page, end);
 		if (old == op->actor)
 			continue;
 		if (old) { /* taken from a living owner: its free was never seen */
 			cover_break(s, old);
 			struct hold *other = hold_find(p, old);
-			if (other && other->owned > 0)
-				other->owned--;
-			seen_taken(p, other, page);
+			if (other)
+				other->owned -= MIN(other->owned, stop - page);
+			seen_taken(p, other, page, stop);
 		}
-		p->owner[page] = op->actor;
-		h->owned++;
-		seen_owned(s, p, h, page);
+		for (uint32_t i = page; i < stop; i++)
+			p->owner[i] = op->actor;
+		h->owned += stop - page;
+		seen_owned(s, p, h, page, stop);
 	}
 	int rc = keep_allocs(p, op->actor, first, end, err);
 	if (rc < 0)
@@ -108,16 +110,17 @@ static int free_pages(struct sweep *s, const struct sweep_op *op, struct hold *h
 	int rc = p->live_pends ? pend_settle(s, op->pool, op->actor, first, end, false, err) : 0;
 	if (rc == 0 && h && h->n_shares)
 		rc = share_cut(p, h, first, end, err);
-	for (uint32_t page = first; rc >= 0 && page < end; page++) {
+	for (uint32_t page = first, stop; rc >= 0 && page < end; page = stop) {
 		uint32_t old = p->owner[page];
+		stop = same_owner(p, page, end);
 		if (!old || (op->actor && old != op->actor)) /* a prefix given back by one that does not own it */
 			continue;
 		struct hold *holder = old == op->actor ? h : hold_find(p, old);
-		if (holder && holder->owned > 0)
-			holder->owned--;
 		if (holder)
-			seen_given_back(s, p, holder, page);
-		p->owner[page] = 0;
+			holder->owned -= MIN(holder->owned, stop - page);
+		if (holder)
+			seen_given_back(s, p, holder, page, stop);
+		memset(p->owner + page, 0, (stop - page) * sizeof(*p->owner));
 	}
 	return MIN(rc, 0);
 }
@@ -216,6 +219,8 @@ static int begin_op(struct sweep *s, const struct sweep_op *op, struct hold **h,
 		struct cover *c = NULL;
 		if (rc == 0)
 			rc = cover_get(s, op->actor, &c, err);
+		if (rc == 0)
+			(*h)->cover = (uint32_t)(c - s->covers);
 		if (rc == 0 && (*h)->first_no == op->at.no) { /* a new hold */
 			if (!c->open)
 				seen_life(c);
@@ -231,7 +236,7 @@ static int begin_op(struct sweep *s, const struct sweep_op *op, struct hold **h,
 	case OP_RECV:
 		*h = op->content ? hold_find(p, op->content) : NULL;
 		if (*h && op->op == OP_RECV)
-			seen_tokens(s, op);
+			seen_tokens(s, *h, op);
 		rc = slot_new(p, op->content, op->at, slot, err);
 		break;
 	case OP_ZERO: *slot = SLOT_CLEARED; break;
@@ -338,13 +343,11 @@ static void end_op(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 	}
 	if (op->op != OP_FREE || !h || h->owned > 0)
 		return;
-	uint32_t *i = map_find(&s->cover_of, h->actor);
-	if (i) {
-		s->covers[*i].open = false;
-		s->covers[*i].broken |= !h->clean || !p->clean;
-		s->covers[*i].blind |= p->hole_no > h->first_no;
-		seen_end(&s->covers[*i], p, h);
-	}
+	struct cover *c = &s->covers[h->cover];
+	c->open = false;
+	c->broken |= !h->clean || !p->clean;
+	c->blind |= p->hole_no > h->first_no;
+	seen_end(c, p, h);
 	hold_drop(p, h);
 }
 

@@ -388,6 +388,31 @@ def parse(b):
     return rows
 
 
+def sweep(b):
+    """The lineage sweep alone, one thread, page events made in memory."""
+    beside = os.path.dirname(b.args.parse) if b.args.parse else os.path.join(os.path.dirname(os.path.abspath(b.args.pagetrail)), "..", "..", "tests")
+    program = os.path.join(beside, "bench-sweep")
+    events = 1000000 if b.args.quick else 10000000
+    data = f"{events / 1e6:.0f} M page events"
+    took, peak = Row("lineage sweep alone", data, MOST, 10 * events / 1e7, unit=" s"), Row("peak memory of the sweep", data, MOST, 256, unit=" MiB")
+    tenth = Row("10 times the page events", data, MOST, 10.5)
+    if not os.path.exists(program):
+        took.note = peak.note = tenth.note = "bench-sweep is not built"
+        return [took, peak, tenth]
+    runs = []
+    for n in (events // 10, events):
+        tries = []
+        for _ in range(b.args.runs):
+            b.meter.once(Command([program, str(n)], codes=(0,)))
+            tries.append(json.loads(b.meter.text()))
+        runs.append(sorted(tries, key=lambda r: r["seconds"])[len(tries) // 2])
+    small, large = runs
+    took.value(large["seconds"], f"{large['seconds']:.2f} s").say(f"{large['touches'] / 1e6:.0f} M page touches, {large['readers']} readers found, as made")
+    peak.value(large["peak_mib"], f"{large['peak_mib']:.0f} MiB")
+    tenth.value(large["seconds"] / small["seconds"], f"{large['seconds']:.2f} s", f"{small['seconds']:.2f} s")
+    return [took, peak, tenth]
+
+
 def big(b):
     """Ten times as much again, on request: memory and time."""
     rows = []
@@ -405,4 +430,4 @@ def big(b):
 
 
 GROUPS = {"ingest": ingest, "load": load, "size": size, "exposures": exposures, "lineage": lineage, "grep": grep, "verify": verify,
-          "duckdb": duckdb, "parse": parse, "big": big}
+          "duckdb": duckdb, "parse": parse, "sweep": sweep, "big": big}
