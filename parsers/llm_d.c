@@ -139,7 +139,7 @@ static struct text scan_bare(struct text v)
 
 static int read_zap(struct text t, struct line *l)
 {
-	struct json_scan s = {t.ptr, t.ptr + t.len};
+	struct json_scan s = scan_of(t);
 	struct text key, v;
 	size_t used;
 	int r;

@@ -67,7 +67,7 @@ static const struct attribute *find_key(const struct state *s, struct text key)
 /* The scalar in {"stringValue":…}, or the first one of a list; false when the JSON breaks. *ret has no ptr where there is none. */
 static bool read_value(struct text raw, struct text *ret)
 {
-	struct json_scan s = {raw.ptr, raw.ptr + raw.len};
+	struct json_scan s = scan_of(raw);
 	struct text key, v;
 	int r;
 
@@ -80,7 +80,7 @@ static bool read_value(struct text raw, struct text *ret)
 		if (!scan_open(&s, '{') || scan_member(&s, &key) != 1 || !text_is(key, "values") ||
 		    !scan_open(&s, '[') || scan_element(&s) != 1 || !scan_value(&s, &v) || v.ptr[0] != '{')
 			return true;
-		s = (struct json_scan){v.ptr, v.ptr + v.len};
+		s = scan_of(v);
 		if (!scan_open(&s, '{') || scan_member(&s, &key) != 1)
 			return true;
 	}
@@ -203,7 +203,7 @@ static void read_member(struct span *x, struct text key, struct text v)
 
 static bool read_span(struct span *x, struct text record)
 {
-	struct json_scan s = {record.ptr, record.ptr + record.len};
+	struct json_scan s = scan_of(record);
 	struct text key, v;
 	int r;
 
@@ -522,7 +522,7 @@ static int record(struct parse *p, struct text record)
 static enum bid bid(struct parse *p, struct text record)
 {
 	struct text bare = text_trim(record), key, v;
-	struct json_scan s = {bare.ptr, bare.ptr + bare.len};
+	struct json_scan s = scan_of(bare);
 	bool trace = false, span = false;
 
 	(void)p;

@@ -11,7 +11,7 @@
 /* 1: a line of this shape, 0: it is none, -1: it breaks off. */
 static int read_line(struct text t, struct text *log, struct wrapped *w)
 {
-	struct json_scan s = {t.ptr, t.ptr + t.len};
+	struct json_scan s = scan_of(t);
 	struct text key, v, time = {NULL, 0};
 	bool has_log = false, has_stream = false;
 	size_t used;

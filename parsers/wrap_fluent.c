@@ -55,7 +55,7 @@ static void read_member(struct text key, struct text v, struct arena *a, struct 
 /* 1: a record with its text, 0: something else, -1: it breaks off. */
 static int read_object(struct text t, struct arena *a, struct fields *f, struct wrapped *w)
 {
-	struct json_scan s = {t.ptr, t.ptr + t.len};
+	struct json_scan s = scan_of(t);
 	struct text key, v;
 	int r;
 

@@ -36,7 +36,7 @@ static int read_bytes(struct text v, struct arena *a, struct text *ret)
 /* 1 the text; 0 there is none that can be read. */
 static int read_text(struct text v, struct arena *a, struct text *ret)
 {
-	struct json_scan s = {v.ptr, v.ptr + v.len};
+	struct json_scan s = scan_of(v);
 	struct text first;
 
 	if (v.len && v.ptr[0] == '"') {
@@ -58,7 +58,7 @@ static int read_text(struct text v, struct arena *a, struct text *ret)
 /* Raw values; 1 an entry, 0 another object, -1 it breaks off. */
 static int read_line(struct text t, struct text *raw)
 {
-	struct json_scan s = {t.ptr, t.ptr + t.len};
+	struct json_scan s = scan_of(t);
 	struct text key, v;
 	int r;
 

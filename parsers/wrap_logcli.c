@@ -15,7 +15,7 @@ enum { BROKEN = 2 };
 /* 1 a line, 0 something else, BROKEN, ERR_NOMEM. */
 static int read_json(struct text t, struct arena *a, struct wrapped *w)
 {
-	struct json_scan s = {t.ptr, t.ptr + t.len};
+	struct json_scan s = scan_of(t);
 	struct text key, v, line = {NULL, 0};
 	bool has_line = false, has_labels = false;
 	int r;

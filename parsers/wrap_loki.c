@@ -176,7 +176,7 @@ static enum bid bid(struct unwrap *u, struct text record)
 
 static int record(struct unwrap *u, struct text record)
 {
-	struct walk x = {.u = u, .s = {record.ptr, record.ptr + record.len}, .record = record.ptr};
+	struct walk x = {.u = u, .s = scan_of(record), .record = record.ptr};
 	bool good = read_answer(&x, true);
 
 	if (x.rc < 0)

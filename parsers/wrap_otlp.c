@@ -42,7 +42,7 @@ static bool read_attributes(struct walk *x, struct wrapped *w)
 		}
 		if (m < 0)
 			return false;
-		struct json_scan one = {raw.ptr, raw.ptr + raw.len};
+		struct json_scan one = scan_of(raw);
 
 		if (raw.len && scan_open(&one, '{') && scan_member(&one, &key) == 1 && text_is(key, "stringValue") &&
 		    scan_value(&one, &v) && scan_scalar(v, &x->u->scratch, &value))
@@ -59,7 +59,7 @@ static bool read_body(struct walk *x, struct text *ret)
 
 	if (!scan_value(&x->s, &body))
 		return false;
-	one = (struct json_scan){body.ptr, body.ptr + body.len};
+	one = scan_of(body);
 	*ret = body;
 	if (scan_open(&one, '{') && scan_member(&one, &key) == 1 && text_is(key, "stringValue") &&
 	    scan_value(&one, &v) && v.ptr[0] == '"') {
@@ -227,7 +227,7 @@ static bool is_request(struct json_scan *s, bool *ret_spans)
 
 static enum bid bid(struct unwrap *u, struct text record)
 {
-	struct json_scan s = {record.ptr, record.ptr + record.len};
+	struct json_scan s = scan_of(record);
 	bool spans;
 
 	(void)u;
@@ -236,7 +236,7 @@ static enum bid bid(struct unwrap *u, struct text record)
 
 static int record(struct unwrap *u, struct text record)
 {
-	struct walk x = {.u = u, .s = {record.ptr, record.ptr + record.len}, .record = record.ptr};
+	struct walk x = {.u = u, .s = scan_of(record), .record = record.ptr};
 	struct text key, v;
 	bool good;
 	int r = 1;

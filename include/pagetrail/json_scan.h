@@ -13,6 +13,11 @@ struct json_scan {
 	const char *p, *end;
 };
 
+static inline struct json_scan scan_of(struct text t) /* ptr NULL: nothing to read */
+{
+	return (struct json_scan){t.ptr, t.len ? t.ptr + t.len : t.ptr};
+}
+
 /* The next byte that is no blank, 0 at the end. */
 char scan_peek(struct json_scan *s);
 /* Takes '{' or '['. */

@@ -94,7 +94,8 @@ static int load_file(struct sightings *s, int64_t source, struct err *err)
 	struct marker *all = arena_array(&s->arena, s->markers.n + m.n, sizeof(*all));
 	if (!all)
 		return err_nomem(err);
-	memcpy(all, s->markers.list, s->markers.n * sizeof(*all));
+	if (s->markers.n)
+		memcpy(all, s->markers.list, s->markers.n * sizeof(*all));
 	memcpy(all + s->markers.n, m.list, m.n * sizeof(*all));
 	s->markers.list = all;
 	s->markers.n += m.n;

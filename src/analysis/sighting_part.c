@@ -70,7 +70,7 @@ static enum part part_in_value(struct text value, size_t at, unsigned depth, str
 
 static enum part part_in(struct text t, size_t at, unsigned depth, struct arena *a)
 {
-	struct json_scan s = {t.ptr, t.ptr + t.len};
+	struct json_scan s = scan_of(t);
 	struct text key = {0}, value;
 	char first = depth < DEPTH_MAX ? scan_peek(&s) : 0;
 	bool object = first == '{';

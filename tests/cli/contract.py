@@ -100,7 +100,7 @@ with Box() as box:
         text = box.run("scope", "case.ptc", "--explain", row["request"], code=(0, 1)).stdout.decode()
         expect(text.startswith(row["request"]) and "What would change the answer" in text, "prose for people")
         for ref in [r for s in steps if s["about"] == "A" for r in s["refs"] or []][:1]:
-            original = box.run("show", "case.ptc", ref).stdout.decode().split(" ")[0]
+            original = next(w for w in box.run("show", "case.ptc", ref).stdout.decode().split() if len(w) > 5)
             expect(ref in text and original[:60] in text, f"{ref} to be quoted")
     one_line_error(box.run("scope", "case.ptc", "--explain", "nobody-at-all", code=3))
     one_line_error(box.run("scope", "case.ptc", "--explain", row["request"], "--class", "C1", code=2))
