@@ -517,7 +517,7 @@ static const char *verdict_of(const struct planted *p, const struct hit *h)
 		return "unknown";
 	if (p->request == h->request)
 		return "own";
-	if (h->part == PART_ASKED)
+	if (h->part != PART_ANSWERED) /* a URL, a header, his own prompt: anybody can write a marker there */
 		return "unknown";
 	if (p->request || crosses(p, h) == TRI_YES)
 		return "foreign";
