@@ -13,11 +13,6 @@
 #include "pagetrail/json_scan.h"
 #include "pagetrail/limits.h"
 
-static struct json_scan scan_of(struct text t)
-{
-	return (struct json_scan){t.ptr, t.ptr + t.len};
-}
-
 /* Members of an object, "key=value;" each, "!" where it breaks. */
 static char *walk(const char *doc)
 {
