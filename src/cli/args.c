@@ -132,3 +132,17 @@ int args_parse(struct args *ret, int argc, char **argv, const struct option_spec
 	ret->at = argv;
 	return 0;
 }
+
+int args_quote(struct buf *b, struct text t, struct err *err)
+{
+	bool plain = t.len > 0;
+	for (size_t i = 0; i < t.len; i++)
+		plain &= (t.ptr[i] >= 'a' && t.ptr[i] <= 'z') || (t.ptr[i] >= 'A' && t.ptr[i] <= 'Z') ||
+			 (t.ptr[i] >= '0' && t.ptr[i] <= '9') || (t.ptr[i] && strchr("-_.:/@%+,=", t.ptr[i]));
+	if (plain)
+		return buf_add_text(b, t, err);
+	int rc = buf_add_char(b, '\'', err);
+	for (size_t i = 0; !rc && i < t.len; i++)
+		rc = t.ptr[i] == '\'' ? buf_add_text(b, TEXT("'\\''"), err) : buf_add_char(b, t.ptr[i], err);
+	return rc ? rc : buf_add_char(b, '\'', err);
+}

@@ -43,6 +43,18 @@ static int take_assertions(struct ask *a, struct err *err)
 	return 0;
 }
 
+int correlate_now(struct case_file *c, struct text extra, struct err *err)
+{
+	int rc = case_begin(c, err);
+	if (!rc)
+		rc = resolve_record(c, system_now_ns(), extra, err);
+	if (!rc)
+		rc = case_commit(c, err);
+	if (rc)
+		case_rollback(c);
+	return rc;
+}
+
 /* Evidence came in after the tables were made (an ingest was stopped): correlate now, if the file lets us. */
 static int correlate(const char *path, struct err *err)
 {
@@ -51,12 +63,8 @@ static int correlate(const char *path, struct err *err)
 	if (!rc) {
 		case_stop_on(c, &system_stop);
 		case_threads(c, system_cpus());
-		rc = case_begin(c, err);
+		rc = correlate_now(c, TEXT(""), err);
 	}
-	if (!rc)
-		rc = resolve_record(c, system_now_ns(), TEXT(""), err);
-	if (!rc)
-		rc = case_commit(c, err);
 	if (rc == ERR_INTERRUPTED)
 		return rc;
 	if (rc) {

@@ -36,6 +36,8 @@ int args_parse(struct args *ret, int argc, char **argv, const struct option_spec
 
 /* 2026-09-09T14:00:00Z, with or without zone (UTC), or a bare day. */
 bool args_time(struct text t, int64_t *ret_ns);
+/* Appends a word as a shell reads it: in single quotes where it is more than letters, digits and what is plain in any shell. */
+int args_quote(struct buf *b, struct text t, struct err *err) MUST_CHECK;
 
 /* --- site.c: the formats of the program, and the one that --map describes --- */
 struct map;
@@ -48,6 +50,8 @@ struct site_formats {
 int site_open(struct site_formats *s, const char *map, struct err *err) MUST_CHECK;
 /* Do the map's samples hold? ERR_INPUT when they do not. */
 int site_proved(const struct site_formats *s, const char *map, struct err *err) MUST_CHECK;
+/* Something in a file of the user that was not understood but does no harm: a line on stderr. ctx is not used. */
+void say_note(void *ctx, struct text what);
 void site_close(struct site_formats *s); /* accepts a zeroed one */
 
 /* --- rows.c: one way out for rows: table, JSON, JSON lines, CSV --- */
@@ -121,6 +125,8 @@ struct ask {
 /* Opens read-only with everything registered; correlates first when evidence came in since (and the case is writable).
  */
 int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err *err) MUST_CHECK;
+/* Makes the tables anew and commits them with a row of the journal; extra as in resolve_record(). */
+int correlate_now(struct case_file *c, struct text extra, struct err *err) MUST_CHECK;
 /* When the evidence last changed: the default of as_of, so that the same case gives the same bytes. */
 int ask_as_of(struct case_file *c, const struct ask *a, int64_t *ret_ns, struct err *err) MUST_CHECK;
 /* Runs the query with a->params and prints rows. before_close (may be NULL) may add extras and notes. */

@@ -47,14 +47,6 @@ static int print_plan(int64_t n, int64_t seed, struct err *err)
 
 /* ---- sightings ---- */
 
-static void on_unknown_key(void *ctx, struct text what)
-{
-	(void)ctx;
-	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
-	if (!text_visible(what, CELL_MAX_BYTES, &b, NULL))
-		fprintf(stderr, "pagetrail: note: %s\n", b.ptr);
-}
-
 /* Faults of the file are told before anything is stored. */
 static int check_markers(const char *path, struct err *err)
 {
@@ -76,7 +68,7 @@ static int check_markers(const char *path, struct err *err)
 		err_hint(err, "see 'pagetrail help canary'");
 	}
 	if (rc == 0)
-		rc = markers_read(&m, doc, &a, on_unknown_key, NULL, err);
+		rc = markers_read(&m, doc, &a, say_note, NULL, err);
 	arena_done(&a);
 	json_free(json);
 	return rc ? err_where(err, "%s", path) : 0;

@@ -121,14 +121,9 @@ static int spell_command(int argc, char **argv, struct buf *out, struct err *err
 {
 	int rc = buf_add_text(out, TEXT("pagetrail"), err);
 	for (int i = 0; i < argc && !rc; i++) {
-		bool plain =
-		    argv[i][0] && !argv[i][strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-							   "0123456789-_./=:,+@%")];
-		rc = buf_add_text(out, plain ? TEXT(" ") : TEXT(" '"), err);
-		for (const char *p = argv[i]; *p && !rc; p++)
-			rc = *p == '\'' ? buf_add_text(out, TEXT("'\\''"), err) : buf_add_char(out, *p, err);
-		if (!rc && !plain)
-			rc = buf_add_char(out, '\'', err);
+		rc = buf_add_char(out, ' ', err);
+		if (!rc)
+			rc = args_quote(out, text_of(argv[i]), err);
 	}
 	return rc;
 }
@@ -163,13 +158,7 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 			 run->sources, run->records, run->bytes);
 		case_stop_on(c, &system_stop);
 		case_threads(c, run->jobs);
-		rc = case_begin(c, err);
-		if (!rc)
-			rc = resolve_record(c, system_now_ns(), text_of(detail), err);
-		if (!rc)
-			rc = case_commit(c, err);
-		if (rc)
-			case_rollback(c);
+		rc = correlate_now(c, text_of(detail), err);
 	}
 	if (rc < 0)
 		return rc;
@@ -196,10 +185,8 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 static void on_warning(void *ctx, struct text what)
 {
 	struct run *run = ctx;
-	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
 	progress_clear(&run->progress);
-	if (!text_visible(what, CELL_MAX_BYTES, &b, NULL))
-		fprintf(stderr, "pagetrail: note: %s\n", b.ptr);
+	say_note(NULL, what);
 }
 
 static int is_locked(const char *path, struct err *err)

@@ -54,10 +54,7 @@ int keep_file(const char *case_path, const char *path, const char *format, struc
 		rc = resolve_needed(c, err);
 	if (rc == 1) {
 		case_threads(c, system_cpus());
-		rc = case_begin(c, err);
-		if (rc == 0)
-			rc = resolve_record(c, system_now_ns(), TEXT(""), err);
-		rc = rc == 0 ? case_commit(c, err) : (case_rollback(c), rc);
+		rc = correlate_now(c, TEXT(""), err);
 	}
 	if (rc < 0)
 		return rc;

@@ -18,21 +18,6 @@ int picture_alone(const struct ask *a, struct err *err)
 	return err_hint(err, "leave them out, or ask for the table that the picture names");
 }
 
-/* As a shell reads it: in single quotes where it is more than letters, digits and what is plain in any shell. */
-static int put_word(struct buf *b, struct text t, struct err *err)
-{
-	bool plain = t.len > 0;
-	for (size_t i = 0; i < t.len; i++)
-		plain &= (t.ptr[i] >= 'a' && t.ptr[i] <= 'z') || (t.ptr[i] >= 'A' && t.ptr[i] <= 'Z') ||
-			 (t.ptr[i] >= '0' && t.ptr[i] <= '9') || (t.ptr[i] && strchr("-_.:/@%+,=", t.ptr[i]));
-	if (plain)
-		return buf_add_text(b, t, err);
-	int rc = buf_add_char(b, '\'', err);
-	for (size_t i = 0; !rc && i < t.len; i++)
-		rc = t.ptr[i] == '\'' ? buf_add_text(b, TEXT("'\\''"), err) : buf_add_char(b, t.ptr[i], err);
-	return rc ? rc : buf_add_char(b, '\'', err);
-}
-
 int picture_command(struct buf *b, const char *query, const struct ask *a, struct err *err)
 {
 	CLEANUP(buf_done) struct buf word = BUF_INIT(64 * KIB);
@@ -43,7 +28,7 @@ int picture_command(struct buf *b, const char *query, const struct ask *a, struc
 		if (!rc)
 			rc = buf_add_text(b, TEXT(" --param "), err);
 		if (!rc)
-			rc = put_word(b, buf_text(&word), err);
+			rc = args_quote(b, buf_text(&word), err);
 	}
 	return rc;
 }

@@ -7,7 +7,7 @@
 
 #include "pagetrail/map.h"
 
-static void on_unknown_key(void *ctx, struct text what)
+void say_note(void *ctx, struct text what)
 {
 	(void)ctx;
 	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
@@ -17,7 +17,7 @@ static void on_unknown_key(void *ctx, struct text what)
 
 static int add_map(struct site_formats *s, const char *path, struct err *err)
 {
-	int rc = map_load(&s->map, path, on_unknown_key, NULL, err);
+	int rc = map_load(&s->map, path, say_note, NULL, err);
 	if (rc < 0)
 		return rc;
 	const struct parser *p = map_parser(s->map);
