@@ -57,4 +57,6 @@ struct ref {
 	uint64_t len;
 };
 bool ref_parse(struct text t, struct ref *ret);
+/* The next item of a JSON list of refs, as the tables hold them: without blanks or escapes. *at: from 0. */
+bool refs_next(struct text json, size_t *at, struct text *ret);
 char *ref_format(struct ref r, char *buf, size_t size);

@@ -81,15 +81,10 @@ static enum tri *value_of(struct predicates *p, size_t i)
 /* Takes the text and the refs gathered since the last step. */
 static int add_step(struct explain *x, struct reasoning s, struct err *err)
 {
-	if (x->n == x->cap) {
-		size_t cap = x->cap ? x->cap * 2 : 64;
-		struct reasoning *more = realloc(x->steps, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		x->steps = more;
-		x->cap = cap;
-	}
-	int rc = x->refs.len ? buf_add_char(&x->refs, ']', err) : 0;
+	int rc = grow_array((void **)&x->steps, &x->cap, x->n, sizeof(*x->steps), err);
+	if (rc < 0)
+		return rc;
+	rc = x->refs.len ? buf_add_char(&x->refs, ']', err) : 0;
 	if (rc < 0)
 		return rc;
 	s.says = arena_text(&x->arena, buf_text(&x->text));
@@ -159,7 +154,7 @@ static int refs_behind(struct explain *x, const struct finding *f, char letter, 
 	if (rc == 0 && letter == 'L')
 		rc = read_refs(x, f, err);
 	if (rc == 0 && letter == 'X' && f->p.x == TRI_YES)
-		rc = marker_refs(x->analysis->c, f->request, &x->refs, err);
+		rc = marker_refs(x->analysis->c, MARKERS_GOT, f->request, &x->refs, err);
 	if (rc == 0 && x->refs.len == 1)
 		buf_clear(&x->refs);
 	return rc;
@@ -388,10 +383,10 @@ static int explain_open(void *ctx, const struct text *args, void **ret, struct e
 	x->analysis = ctx;
 	x->text = x->refs = BUF_INIT(MIB);
 	arena_init(&x->arena, ARENA_MAX_BYTES);
-	int64_t request = 0;
-	int rc = 0;
-	if (args[0].ptr && !text_count(args[0], &request))
-		rc = request_find(x->analysis->c, args[0], &request, err);
+	int64_t request = 0, number;
+	int rc = args[0].ptr ? request_argument(x->analysis->c, args[0], &request, err) : 0;
+	if (rc == ERR_INPUT && text_count(args[0], &number)) /* a number that is nobody's: nothing to explain */
+		rc = request = 0;
 	if (rc == 0)
 		rc = analysis_answers(x->analysis, ANSWERS_FINDINGS, &x->answers, err);
 	for (size_t i = 0; rc == 0 && i < x->answers->findings->n; i++) {

@@ -185,14 +185,9 @@ static int load_marked(struct loader *l, struct err *err)
 	    &s, l->c, "SELECT DISTINCT seen_request FROM sighting WHERE verdict = 'foreign' ORDER BY seen_request",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		if (f->n_marked == cap) {
-			cap = cap ? cap * 2 : 64;
-			int64_t *more = realloc(f->marked, cap * sizeof(*more));
-			if (!more)
-				return err_nomem(err);
-			f->marked = more;
-		}
-		f->marked[f->n_marked++] = sql_get_int(s, 0);
+		rc = grow_array((void **)&f->marked, &cap, f->n_marked, sizeof(*f->marked), err);
+		if (rc == 0)
+			f->marked[f->n_marked++] = sql_get_int(s, 0);
 	}
 	return rc;
 }

@@ -141,32 +141,11 @@ static int load_content(struct exposed *x, struct err *err)
 	    "NOT NULL GROUP BY s.planted_request ORDER BY s.planted_request",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		if (x->n_content == cap) {
-			cap = cap ? cap * 2 : 64;
-			struct content *more = realloc(x->content, cap * sizeof(*more));
-			if (!more)
-				return err_nomem(err);
-			x->content = more;
-		}
-		x->content[x->n_content++] = (struct content){sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2)};
+		rc = grow_array((void **)&x->content, &cap, x->n_content, sizeof(*x->content), err);
+		if (rc == 0)
+			x->content[x->n_content++] =
+			    (struct content){sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2)};
 	}
-	return rc;
-}
-
-/* Records in which markers of this request stand, although they are of others. */
-static int content_refs(struct exposed *x, int64_t request, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(
-	    &s, x->c,
-	    "SELECT source, byte_off, byte_len FROM sighting WHERE planted_request = ?1 AND verdict = 'foreign' "
-	    "ORDER BY sighting LIMIT 8",
-	    err);
-	if (rc == 0)
-		rc = sql_int(s, 1, request, err);
-	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
-		rc = refs_put(&x->refs, sql_get_int(s, 0), (uint64_t)sql_get_int(s, 1), (uint64_t)sql_get_int(s, 2),
-			      err);
 	return rc;
 }
 
@@ -262,7 +241,7 @@ static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left
 	if (rc == 0)
 		rc = sum_edges(x, actor, &s, err);
 	if (rc == 0 && content)
-		rc = content_refs(x, content->request, err);
+		rc = marker_refs(x->c, MARKERS_LOST, content->request, &x->refs, err);
 	if (rc == 0)
 		rc = buf_add_char(&x->refs, ']', err);
 	if (rc < 0)

@@ -234,7 +234,7 @@ static int put_refs(struct rows_state *x, struct rowset *row, const struct findi
 			rc = refs_put(&x->refs, e->write.source, e->write.off, e->write.len, err);
 	}
 	if (rc == 0 && f->p.x == TRI_YES)
-		rc = marker_refs(x->c, f->request, &x->refs, err);
+		rc = marker_refs(x->c, MARKERS_GOT, f->request, &x->refs, err);
 	if (rc == 0)
 		rc = buf_add_char(&x->refs, ']', err);
 	if (rc == 0)

@@ -21,6 +21,9 @@ void runset_tidy(struct runset *s);
 uint64_t runset_pages(struct runset *s);
 void runset_done(struct runset *s);
 
+/* --- an array that grows: room for one more element of *p, of which n are used --- */
+int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;
+
 /* --- map: uint64 keys to numbers, open addressing --- */
 struct map {
 	uint64_t *keys; /* key + 1; 0: free */

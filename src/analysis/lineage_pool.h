@@ -27,7 +27,7 @@ struct taken { /* pages of a hold that others took since */
 /* What is known of an owner and a page of its own. */
 enum { SEEN_NOT, SEEN_READ, SEEN_WRITTEN /* not read, but written after the owner's first read */ };
 
-struct hold { /* what one actor has in one pool, from its alloc until it gave all back */
+struct hold {                            /* what one actor has in one pool, from its alloc until it gave all back */
 	uint32_t actor, first_no, cover; /* cover: of the actor, in sweep.covers */
 	uint64_t owned;
 	bool clean;
@@ -97,7 +97,6 @@ static inline uint64_t edge_key(uint32_t reader, uint32_t owner, enum edge_kind 
 }
 
 /* --- lineage_pool.c --- */
-int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;
 /* Where the stretch of pages with the owner of `first` ends. */
 uint32_t same_owner(const struct page_pool *p, uint32_t first, uint32_t end);
 int grow32(void **p, uint32_t *cap, uint32_t n, size_t size, struct err *err) MUST_CHECK;

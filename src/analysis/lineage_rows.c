@@ -279,17 +279,7 @@ static int find_rid(struct case_file *c, struct text arg, struct buf *rid, int w
 
 int lineage_find(struct case_file *c, struct text name, int64_t *ret, struct buf *ret_rid, struct err *err)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = 0;
-	if (text_int64(name, ret)) {
-		rc = sql_prepare(&s, c, "SELECT 1 FROM request WHERE request = ?1", err);
-		if (rc == 0)
-			rc = sql_int(s, 1, *ret, err);
-		if (rc == 0)
-			rc = sql_step(s, err);
-	}
-	if (rc == 0)
-		rc = request_find(c, name, ret, err);
+	int rc = request_argument(c, name, ret, err);
 	if (rc != ERR_INPUT)
 		return MIN(rc, 0);
 	*ret = 0;

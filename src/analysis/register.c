@@ -110,6 +110,20 @@ struct text answers_tenant(const struct answers *a, int64_t tenant)
 	return it ? it->name : (struct text){NULL, 0};
 }
 
+int request_argument(struct case_file *c, struct text arg, int64_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = 0;
+	if (text_int64(arg, ret)) {
+		rc = sql_prepare(&s, c, "SELECT 1 FROM request WHERE request = ?1", err);
+		if (rc == 0)
+			rc = sql_int(s, 1, *ret, err);
+		if (rc == 0)
+			rc = sql_step(s, err);
+	}
+	return rc == 0 ? request_find(c, arg, ret, err) : MIN(rc, 0);
+}
+
 /* ---- lists of refs ---- */
 static int put_item(struct buf *b, struct text quoted, struct err *err)
 {
@@ -134,29 +148,24 @@ int refs_put(struct buf *b, int64_t source, uint64_t off, uint64_t len, struct e
 
 int refs_put_all(struct buf *b, struct text json, struct err *err)
 {
-	for (size_t at = 0; at < json.len;) {
-		size_t open = text_find_char(json, '"', at);
-		size_t close = open == SIZE_MAX ? SIZE_MAX : text_find_char(json, '"', open + 1);
-		if (close == SIZE_MAX)
-			break;
-		int rc = put_item(b, text_sub(json, open, close + 1 - open), err);
-		if (rc < 0)
-			return rc;
-		at = close + 1;
-	}
-	return 0;
+	struct text ref;
+	int rc = 0;
+	for (size_t at = 0; rc == 0 && refs_next(json, &at, &ref);)
+		rc = put_item(b, (struct text){ref.ptr - 1, ref.len + 2}, err); /* in its quotes */
+	return rc;
 }
 
-int marker_refs(struct case_file *c, int64_t request, struct buf *b, struct err *err)
+int marker_refs(struct case_file *c, enum marker_side side, int64_t request, struct buf *b, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(
-	    &s, c,
-	    "SELECT source, byte_off, byte_len FROM sighting WHERE seen_request = ?1 AND verdict = 'foreign' "
-	    "ORDER BY sighting LIMIT 8",
-	    err);
+	int rc = sql_prepare(&s, c,
+			     "SELECT source, byte_off, byte_len FROM sighting WHERE verdict = 'foreign' AND "
+			     "CASE ?1 WHEN 0 THEN seen_request ELSE planted_request END = ?2 ORDER BY sighting LIMIT 8",
+			     err);
 	if (rc == 0)
-		rc = sql_int(s, 1, request, err);
+		rc = sql_int(s, 1, side, err);
+	if (rc == 0)
+		rc = sql_int(s, 2, request, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
 		rc = refs_put(b, sql_get_int(s, 0), (uint64_t)sql_get_int(s, 1), (uint64_t)sql_get_int(s, 2), err);
 	return rc;

@@ -40,5 +40,8 @@ extern const struct rowset_spec exposures_rowset, lineage_rowset, findings_rowse
 int refs_put(struct buf *b, int64_t source, uint64_t off, uint64_t len, struct err *err) MUST_CHECK;
 /* Appends the items of a JSON list of strings that holds no blanks or escapes: refs as the tables hold them. */
 int refs_put_all(struct buf *b, struct text json, struct err *err) MUST_CHECK;
-/* Appends the records in which a request got markers of others. */
-int marker_refs(struct case_file *c, int64_t request, struct buf *b, struct err *err) MUST_CHECK;
+/* Appends records in which a request got markers of others, or in which others got its markers; eight at most. */
+enum marker_side { MARKERS_GOT, MARKERS_LOST };
+int marker_refs(struct case_file *c, enum marker_side side, int64_t request, struct buf *b, struct err *err) MUST_CHECK;
+/* What a query's :request means: the number of a request, where there is such a one, else as request_find(). */
+int request_argument(struct case_file *c, struct text arg, int64_t *ret, struct err *err) MUST_CHECK;

@@ -25,14 +25,10 @@ static int look_at_args(struct replay_rows *x, struct job *j, struct text refs, 
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, x->a->c, "SELECT text FROM records WHERE source = ?1 AND byte_off = ?2", err);
-	for (size_t at = 0; rc == 0 && at < refs.len;) {
-		size_t open = text_find_char(refs, '"', at);
-		size_t close = open == SIZE_MAX ? SIZE_MAX : text_find_char(refs, '"', open + 1);
+	struct text name;
+	for (size_t at = 0; rc == 0 && refs_next(refs, &at, &name);) {
 		struct ref ref;
-		if (close == SIZE_MAX)
-			break;
-		at = close + 1;
-		if (!ref_parse(text_sub(refs, open + 1, close - open - 1), &ref))
+		if (!ref_parse(name, &ref))
 			continue;
 		rc = sql_int(s, 1, ref.source, err);
 		if (rc == 0)

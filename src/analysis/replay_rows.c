@@ -301,20 +301,6 @@ static int compute(struct replay_rows *x, struct err *err)
 }
 
 /* ---- rows ---- */
-static int find_request(struct replay_rows *x, struct text arg, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = 0;
-	if (text_int64(arg, &x->only)) {
-		rc = sql_prepare(&s, x->a->c, "SELECT 1 FROM request WHERE request = ?1", err);
-		if (rc == 0)
-			rc = sql_int(s, 1, x->only, err);
-		if (rc == 0)
-			rc = sql_step(s, err);
-	}
-	return rc == 0 ? request_find(x->a->c, arg, &x->only, err) : MIN(rc, 0);
-}
-
 static int replay_open(void *ctx, const struct text *args, void **ret, struct err *err)
 {
 	struct replay_rows *x = calloc(1, sizeof(*x));
@@ -324,7 +310,7 @@ static int replay_open(void *ctx, const struct text *args, void **ret, struct er
 	x->list = BUF_INIT(64 * KIB);
 	x->text = BUF_INIT(KIB);
 	arena_init(&x->arena, ARENA_MAX_BYTES);
-	int rc = args[0].ptr ? find_request(x, args[0], err) : 0;
+	int rc = args[0].ptr ? request_argument(x->a->c, args[0], &x->only, err) : 0;
 	if (rc == 0)
 		rc = compute(x, err);
 	if (rc == 0)

@@ -2,10 +2,11 @@
 /* sighting.c - where the markers that were planted in requests were seen
  *
  * One pass over the evidence for all markers and spellings, in threads; then, for each source with hits, its events tell whose
- * record each one lies in. Verdicts: own, foreign, or unknown where the record names no request, where only the words of the
- * caller hold the marker, or where nobody said in which request it was planted. Nothing here rests on time.
+ * record each one lies in. Verdicts: own, foreign, or unknown where the record names no request, where the marker does not stand in
+ * what was answered, or where nobody said in which request it was planted. Nothing here rests on time.
  */
 #include "sighting.h"
+#include "lineage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ struct sightings {
 	struct buf seam; /* end of the chunk before, and beginning of this one */
 	uint64_t seam_off;
 	struct literals_thread *own;
+	struct sql *tenant; /* of a request */
 };
 
 /* ---- the markers ---- */
@@ -151,15 +153,11 @@ static int find_request(struct sightings *s, struct text name, int64_t *ret, str
 
 static int tenant_of(struct sightings *s, int64_t request, int64_t *ret, struct err *err)
 {
-	CLEANUP(sql_endp) struct sql *q = NULL;
 	*ret = 0;
-	int rc = request ? sql_prepare(&q, s->c, "SELECT coalesce(tenant, 0) FROM request WHERE request = ?1", err) : 1;
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	rc = sql_int(q, 1, request, err);
-	if (rc == 0 && (rc = sql_step(q, err)) == 1)
-		*ret = sql_get_int(q, 0);
-	return rc < 0 ? rc : 0;
+	int rc = request ? sql_int(s->tenant, 1, request, err) : 0;
+	while (request && rc >= 0 && (rc = sql_step(s->tenant, err)) == 1)
+		*ret = sql_get_int(s->tenant, 0);
+	return rc;
 }
 
 static int tenant_named(struct sightings *s, struct text name, int64_t *ret, struct err *err)
@@ -201,14 +199,9 @@ static int add_needle(void *ctx, enum spelling how, struct text spelled)
 {
 	struct spelled *x = ctx;
 	struct sightings *s = x->s;
-	if (s->n_needles == s->cap_needles) {
-		size_t cap = s->cap_needles ? s->cap_needles * 2 : 256;
-		struct needle *more = realloc(s->needles, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(x->err);
-		s->needles = more;
-		s->cap_needles = cap;
-	}
+	int rc = grow_array((void **)&s->needles, &s->cap_needles, s->n_needles, sizeof(*s->needles), x->err);
+	if (rc < 0)
+		return rc;
 	struct text kept = arena_text(&s->arena, spelled);
 	if (!kept.ptr)
 		return err_nomem(x->err);
@@ -249,14 +242,9 @@ struct found {
 static int add_hit(void *ctx, size_t which, size_t end)
 {
 	struct found *f = ctx;
-	if (f->n == f->cap) {
-		size_t cap = f->cap ? f->cap * 2 : 64;
-		struct hit *more = realloc(f->hits, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(f->err);
-		f->hits = more;
-		f->cap = cap;
-	}
+	int rc = grow_array((void **)&f->hits, &f->cap, f->n, sizeof(*f->hits), f->err);
+	if (rc < 0)
+		return rc;
 	size_t len = f->s->needles[which].text.len;
 	uint64_t at = f->off + end - len;
 	f->hits[f->n++] = (struct hit){.off = at, .at = at, .len = len, .needle = (uint32_t)which};
@@ -299,14 +287,9 @@ static int keep_hits(struct sightings *s, const struct found *f, struct err *err
 			s->full = true;
 			return 0;
 		}
-		if (s->n == s->cap) {
-			size_t cap = s->cap ? s->cap * 2 : 256;
-			struct hit *more = realloc(s->hits, cap * sizeof(*more));
-			if (!more)
-				return err_nomem(err);
-			s->hits = more;
-			s->cap = cap;
-		}
+		int rc = grow_array((void **)&s->hits, &s->cap, s->n, sizeof(*s->hits), err);
+		if (rc < 0)
+			return rc;
 		s->hits[s->n] = f->hits[i];
 		s->hits[s->n++].source = s->source;
 	}
@@ -467,14 +450,18 @@ static int place_source(struct sightings *s, size_t from, size_t to, struct err 
 	return rc;
 }
 
-/* Records are read once more for the words around a hit; of a large one only what lies before it. */
-static int find_part(struct sightings *s, struct hit *h, struct buf *b, struct err *err)
+/* Records are read once more for the words around their hits, which come one after the other. read: whose record b holds. */
+static int find_part(struct sightings *s, struct hit *h, const struct hit **read, struct buf *b, struct err *err)
 {
-	buf_clear(b);
 	uint64_t len = MIN(h->len, (uint64_t)RECORD_MAX_BYTES);
+	int rc = 0;
 	if (!h->placed || h->part || h->at - h->off >= len)
 		return 0;
-	int rc = evidence_read(s->c, h->source, h->off, len, b, err);
+	if (!*read || (*read)->source != h->source || (*read)->off != h->off || (*read)->len != h->len) {
+		buf_clear(b);
+		rc = evidence_read(s->c, h->source, h->off, len, b, err);
+		*read = h;
+	}
 	if (rc == 0)
 		h->part = part_at(buf_text(b), (size_t)(h->at - h->off));
 	return rc;
@@ -483,6 +470,7 @@ static int find_part(struct sightings *s, struct hit *h, struct buf *b, struct e
 static int place_all(struct sightings *s, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * RECORD_MAX_BYTES);
+	const struct hit *read = NULL;
 	int rc = 0;
 	if (s->n)
 		qsort(s->hits, s->n, sizeof(*s->hits), hit_cmp);
@@ -497,7 +485,7 @@ static int place_all(struct sightings *s, struct err *err)
 			h->placed = false;
 			h->request = 0;
 		}
-		rc = find_part(s, h, &b, err);
+		rc = find_part(s, h, &read, &b, err);
 		if (rc == 0)
 			rc = tenant_of(s, h->request, &h->tenant, err);
 	}
@@ -594,7 +582,9 @@ int sighting_write(struct case_file *c, struct err *err)
 	arena_init(&s.arena, ARENA_MAX_BYTES);
 	int rc = load_markers(&s, err);
 	if (rc == 0 && s.markers.n) {
-		rc = find_planted(&s, err);
+		rc = sql_prepare(&s.tenant, c, "SELECT coalesce(tenant, 0) FROM request WHERE request = ?1", err);
+		if (rc == 0)
+			rc = find_planted(&s, err);
 		if (rc == 0)
 			rc = compile(&s, err);
 		if (rc == 0)
@@ -604,6 +594,7 @@ int sighting_write(struct case_file *c, struct err *err)
 		if (rc == 0)
 			rc = write_all(&s, err);
 	}
+	sql_end(s.tenant);
 	literals_thread_free(s.own);
 	literals_free(s.literals);
 	free(s.needles);

@@ -112,18 +112,14 @@ static int quote(struct printer *p, struct text name, struct err *err)
 static int quotes(struct printer *p, struct text refs, struct err *err)
 {
 	size_t n = 0, left = 0, at = 0;
+	struct text name;
 	buf_clear(&p->last);
-	while (at < refs.len) {
-		size_t open = text_find_char(refs, '"', at);
-		size_t close = open == SIZE_MAX ? SIZE_MAX : text_find_char(refs, '"', open + 1);
-		if (close == SIZE_MAX)
-			break;
-		at = close + 1;
+	while (refs_next(refs, &at, &name)) {
 		if (n == EXPLAIN_LINES_MAX) {
 			left++;
 			continue;
 		}
-		int rc = quote(p, text_sub(refs, open + 1, close - open - 1), err);
+		int rc = quote(p, name, err);
 		if (rc < 0)
 			return rc;
 		n += rc == 0;

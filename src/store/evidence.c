@@ -302,6 +302,17 @@ bool ref_parse(struct text t, struct ref *ret)
 	return true;
 }
 
+bool refs_next(struct text json, size_t *at, struct text *ret)
+{
+	size_t open = text_find_char(json, '"', *at);
+	size_t close = open == SIZE_MAX ? SIZE_MAX : text_find_char(json, '"', open + 1);
+	if (close == SIZE_MAX)
+		return false;
+	*ret = text_sub(json, open + 1, close - open - 1);
+	*at = close + 1;
+	return true;
+}
+
 char *ref_format(struct ref r, char *buf, size_t size)
 {
 	char tmp[4 + 3 * TEXT_NUMBER_MAX], *p = tmp;
