@@ -14,7 +14,7 @@ CC=clang CXX=clang++ CFLAGS=$flags CXXFLAGS=$flags MESON_ARGS="-Db_sanitize=addr
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:quarantine_size_mb=32 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 # what kills a process or fills a disk says little about memory, and with others that run the program hundreds of times takes
 # its time: `make check-all` has them sanitized, too
-slow=${1-'killed|full_disk|stopped|salvage|wrapped|resume|verify|copies|report.py'}
+slow=${1-'killed|full_disk|stopped|salvage|wrapped|resume|verify|copies|report.py|pictures'}
 [ $# -gt 0 ] || export PAGETRAIL_SMALL=1
 meson test -C "$build" --print-errorlogs --timeout-multiplier 4 \
 	$(meson test -C "$build" --list --suite unit --suite cli 2>/dev/null | sed -n 's/.* \/ //p' | grep -Ev "$slow")
