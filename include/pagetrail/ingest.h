@@ -84,6 +84,9 @@ struct detection {
 	const struct wrapper *wrap[WRAP_DEPTH_MAX]; /* outermost first; the above is of what is in them */
 	unsigned n_wraps;
 	const char *reason; /* why none: "no format recognises it", "tie", "binary", "empty" */
+	bool unknown;       /* text that nobody knows: what comes behind it may say more */
+	uint64_t from,
+	    to; /* bytes that it was recognised by, where these are not the first; no parser: from 0, all that was looked at */
 };
 int detect(const struct parser *const *list, size_t n, struct text head, bool whole, struct detection *ret,
 	   struct err *err) MUST_CHECK;

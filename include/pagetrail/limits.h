@@ -57,6 +57,10 @@
  * with hundreds of lines of installer chatter before the engine says anything. */
 #define DETECT_RECORDS          4096
 #define DETECT_BYTES            (1 * MIB)
+/* Where that says nothing, the same is done with what comes behind it: past one record of the longest kind, and past hours of
+ * chatter. All formats bid on it, a tenth of a second for a file that none of them knows. */
+#define DETECT_FAR_BYTES        (RECORD_MAX_BYTES + DETECT_BYTES)
+#define DETECT_FAR_RECORDS      (16 * DETECT_RECORDS)
 /* Two bids closer than this (per mille) are a tie, and a tie is refused. */
 #define DETECT_MARGIN           100
 /* Maps of earlier runs that a case is asked for, when one of its files has grown. */

@@ -20,7 +20,8 @@ struct run {
 	struct progress_state state;
 	struct err *err;
 	unsigned jobs;
-	int64_t sources, known, not_read, records, unparsed, bytes; /* records and bytes: not of what was known */
+	int64_t sources, known, not_read, unrecognised, records, unparsed,
+	    bytes; /* records and bytes: not of what was known */
 };
 
 static const char *const status_names[] = {"ingested", "known", "resumed", "unrecognised", "failed"};
@@ -60,6 +61,8 @@ static int on_source(void *ctx, const struct source_result *r)
 	}
 	if (r->status == SOURCE_UNRECOGNISED || r->status == SOURCE_FAILED)
 		run->not_read++;
+	if (r->status == SOURCE_UNRECOGNISED && !text_is(r->reason, "empty"))
+		run->unrecognised++;
 	progress_clear(&run->progress);
 	const struct {
 		bool number;
@@ -147,6 +150,17 @@ static int say_stopped(const struct run *run, const char *command, struct err *e
 	return err_hint(err, "go on with: %s", command);
 }
 
+/* The way out for files that no format recognised. */
+static void say_unrecognised(const struct run *run)
+{
+	if (run->unrecognised)
+		rows_note(run->rows,
+			  "no format recognised %" PRId64
+			  " of the files: where you know what it is, say so with --format "
+			  "NAME ('pagetrail formats list')",
+			  run->unrecognised);
+}
+
 static int finish(struct case_file *c, struct run *run, struct err *err)
 {
 	unsigned char head[SHA256_BYTES];
@@ -179,6 +193,7 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 		  " records unparsed (see 'pagetrail query %s unparsed_shapes')",
 		  run->sources, run->records, run->bytes, known, run->unparsed, case_path(c));
 	rows_note(run->rows, "journal head %s", hex);
+	say_unrecognised(run);
 	return 0;
 }
 
@@ -365,6 +380,8 @@ static int run(int argc, char **argv, struct err *err)
 	progress_clear(&run.progress);
 	if (!rc && !o.plan)
 		rc = finish(c, &run, err);
+	if (!rc && o.plan)
+		say_unrecognised(&run);
 	progress_clear(&run.progress);
 	/* what was done is kept and shown, also when the run was stopped */
 	struct err kept = *err;

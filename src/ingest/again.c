@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "block.h"
+#include "far.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 #include "pagetrail/map.h"
@@ -252,18 +253,22 @@ static int list_formats(struct again *a, const struct ingest_options *o, struct 
 	return rc;
 }
 
-/* Origins of a wrapped source, as its first bytes show them; without these each is found by its own records. */
-static int look_again(struct again *a, const struct stack *asked, bool forced, uint64_t bytes, struct err *err)
+/* Origins of a wrapped source, as the bytes show them that it was recognised by; without these each is found by its own
+ * records. */
+static int look_again(struct again *a, const struct stack *asked, struct text basis, uint64_t bytes, struct err *err)
 {
+	bool forced = text_find(basis, "asked for", 0) != SIZE_MAX, further;
+	uint64_t from = 0, to = MIN(bytes, DETECT_BYTES);
 	CLEANUP(buf_done) struct buf b = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
 	struct detection d;
 	struct stack found = {0}, peel = *asked;
 	struct err ignored = {0};
 	a->stack.forced = forced && asked->parser;
-	if (a->stack.forced || evidence_read(a->c, a->source, 0, MIN(bytes, DETECT_BYTES), &b, &ignored) < 0)
+	further = far_get(basis, &from, &to);
+	if (a->stack.forced || evidence_read(a->c, a->source, from, to - from, &b, &ignored) < 0)
 		return 0;
 	peel.parser = NULL;
-	int rc = detect_with(&a->formats, buf_text(&b), bytes <= DETECT_BYTES, &peel, &d, &found, err);
+	int rc = detect_with(&a->formats, buf_text(&b), further || bytes <= DETECT_BYTES, &peel, &d, &found, err);
 	a->stack.choice = found.choice;
 	a->stack.n_choices = found.n_choices;
 	return rc;
@@ -300,8 +305,7 @@ static int load_row(struct again *a, const struct ingest_options *o, uint64_t *r
 	a->stack = asked;
 	if (asked.n && format.len) {
 		/* which origin is what was seen at its beginning */
-		bool forced = text_find(sql_get_text(s, 6), "asked for", 0) != SIZE_MAX;
-		int found = look_again(a, &asked, forced, *ret_bytes, err);
+		int found = look_again(a, &asked, sql_get_text(s, 6), *ret_bytes, err);
 		if (found < 0)
 			return found;
 	}

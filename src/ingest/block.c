@@ -31,7 +31,8 @@ struct blocks {
 	bool threaded, cancel, ended; /* ended: nothing comes behind `first` */
 	pthread_t thread;
 	struct block *first, *last;
-	int rc; /* of the reader thread, valid once it has ended */
+	unsigned lent; /* blocks that the pool may have more of while these are looked at */
+	int rc;        /* of the reader thread, valid once it has ended */
 	struct err err;
 };
 
@@ -75,7 +76,10 @@ void block_put(struct block *b)
 		return;
 	struct block_pool *p = b->pool;
 	pthread_mutex_lock(&p->lock);
-	if (--b->refs == 0) {
+	if (--b->refs == 0 && p->threaded && p->n_blocks > p->max_blocks) { /* it was lent */
+		p->n_blocks--;
+		free(b);
+	} else if (b->refs == 0) {
 		b->next = p->free;
 		p->free = b;
 		pthread_cond_broadcast(&p->changed);
@@ -185,19 +189,62 @@ int blocks_open(struct blocks **ret, struct block_pool *pool, struct source *s, 
 	return 0;
 }
 
+/* One more at the end of the line: 1, or 0 at the end. Without a thread. */
+static int line_up(struct blocks *bs, struct err *err)
+{
+	struct block *b = NULL;
+	if (bs->ended)
+		return 0;
+	int rc = read_block(bs, &b, err);
+	bs->ended = rc != 1 || b->len < BLOCK_BYTES;
+	if (rc == 1) {
+		*(bs->last ? &bs->last->next : &bs->first) = b;
+		bs->last = b;
+	}
+	return rc;
+}
+
+static struct block *in_line(const struct blocks *bs, unsigned n)
+{
+	struct block *b = bs->first;
+	while (b && n--)
+		b = b->next;
+	return b;
+}
+
+int blocks_ahead(struct blocks *bs, unsigned n, const struct block **ret, struct err *err)
+{
+	int rc = 1;
+	while (!bs->threaded && !in_line(bs, n) && rc == 1)
+		rc = line_up(bs, err);
+	pthread_mutex_lock(&bs->pool->lock);
+	for (; bs->lent <= n; bs->lent++)
+		bs->pool->max_blocks++;
+	pthread_cond_broadcast(&bs->pool->changed);
+	while (bs->threaded && !in_line(bs, n) && !bs->ended)
+		pthread_cond_wait(&bs->pool->changed, &bs->pool->lock);
+	*ret = in_line(bs, n);
+	if (bs->threaded)
+		rc = *ret ? 1 : bs->rc;
+	pthread_mutex_unlock(&bs->pool->lock);
+	if (rc < 0 && bs->threaded)
+		*err = bs->err;
+	return rc < 0 ? rc : *ret != NULL;
+}
+
 int blocks_next(struct blocks *bs, struct block **ret, struct err *err)
 {
-	if (!bs->threaded) {
-		if (bs->ended)
-			return 0;
-		int rc = read_block(bs, ret, err);
-		bs->ended = rc != 1 || (*ret)->len < BLOCK_BYTES;
-		return rc;
-	}
+	int none = !bs->threaded && !bs->first ? line_up(bs, err) : 1;
+	if (none < 0)
+		return none;
 	pthread_mutex_lock(&bs->pool->lock);
-	while (!bs->first && !bs->ended)
+	while (bs->threaded && !bs->first && !bs->ended)
 		pthread_cond_wait(&bs->pool->changed, &bs->pool->lock);
 	struct block *b = bs->first;
+	if (b && bs->lent) {
+		bs->lent--;
+		bs->pool->max_blocks--;
+	}
 	if (b) {
 		bs->first = b->next;
 		if (!bs->first)
@@ -235,6 +282,9 @@ void blocks_close(struct blocks *bs)
 		bs->first = b->next;
 		block_put(b);
 	}
+	pthread_mutex_lock(&bs->pool->lock);
+	bs->pool->max_blocks -= bs->lent;
+	pthread_mutex_unlock(&bs->pool->lock);
 	sha256_free(bs->sha);
 	free(bs);
 }

@@ -35,6 +35,8 @@ struct blocks;
 int blocks_open(struct blocks **ret, struct block_pool *pool, struct source *s, bool plain, struct err *err) MUST_CHECK;
 /* 1 a block (the caller's reference), 0 the end. */
 int blocks_next(struct blocks *b, struct block **ret, struct err *err) MUST_CHECK;
+/* The block with this number, 0 the one that comes next; it stays in line: 1, or 0 the source ends before it. */
+int blocks_ahead(struct blocks *b, unsigned n, const struct block **ret, struct err *err) MUST_CHECK;
 /* After the end: digest of the bytes; false for a plain file, whose digest is that of the stored file. */
 bool blocks_digest(struct blocks *b, unsigned char sha256[SHA256_BYTES]);
 void blocks_close(struct blocks *b); /* stops the reader; accepts NULL */

@@ -208,7 +208,7 @@ static const char *binary_kind(struct text head)
 	return container_of(head) ? "binary (a container that is packed too deep, or damaged)" : NULL;
 }
 
-static const char *why_not(struct text head)
+static const char *why_not(struct text head, bool *ret_unknown)
 {
 	size_t odd = 0, n = MIN(head.len, 64 * KIB);
 	const char *kind = binary_kind(head);
@@ -223,6 +223,7 @@ static const char *why_not(struct text head)
 	if (odd * 10 > n)
 		return "binary";
 	struct text t = text_trim(text_from(head, bom_length(head)));
+	*ret_unknown = true;
 	if (t.ptr[0] == '[')
 		return "a JSON array, no format recognises it";
 	if (t.ptr[0] == '{')
@@ -316,7 +317,8 @@ static void choose(struct formats *f, struct tally *t, unsigned records, struct 
 		ret->runner_up = f->list[second];
 		ret->runner_up_score = (unsigned)MIN(points(&t[second]) * 500ull / records, 1000);
 	}
-	if (!t[best].strong && t[best].weak * 2 < records)
+	ret->unknown = !t[best].strong && t[best].weak * 2 < records;
+	if (ret->unknown)
 		ret->reason = "no format recognises it: too few records look like the best match";
 	else if (map == n && second < n && !mixed && rivals(&t[best], &t[second]))
 		ret->reason = "tie";
@@ -344,7 +346,7 @@ static int detect_bare(struct formats *f, struct text head, bool whole, bool ins
 		choose(f, t, ret->records, ret);
 	}
 	if (rc == 0 && !ret->parser && !ret->reason)
-		ret->reason = why_not(head);
+		ret->reason = why_not(head, &ret->unknown);
 	free(t);
 	return rc;
 }
@@ -355,8 +357,8 @@ int detect_lines(struct formats *f, struct text lines, bool whole, struct detect
 	return detect_bare(f, lines, whole, true, ret, err);
 }
 
-int detect_with(struct formats *f, struct text head, bool whole, const struct stack *asked, struct detection *ret,
-		struct stack *ret_stack, struct err *err)
+static int look(struct formats *f, struct text head, bool whole, const struct stack *asked, bool inside,
+		struct detection *ret, struct stack *ret_stack, struct err *err)
 {
 	*ret = (struct detection){0};
 	*ret_stack = (struct stack){0};
@@ -367,9 +369,9 @@ int detect_with(struct formats *f, struct text head, bool whole, const struct st
 		ret->reason = !head.len || !text_trim(head).len ? "empty" : "binary (NUL bytes only)";
 		return 0;
 	}
-	int rc = asked ? 0 : detect_bare(f, head, whole, false, ret, err);
+	int rc = asked ? 0 : detect_bare(f, head, whole, inside, ret, err);
 	if (rc == 0 && f->n_wrappers && !(forced && asked->parser->shape != SHAPE_LINES))
-		rc = detect_stack(f, head, whole, asked, ret, ret_stack, err);
+		rc = detect_stack(f, head, whole, asked, inside, ret, ret_stack, err);
 	if (rc < 0)
 		return rc;
 	if (forced)
@@ -379,6 +381,18 @@ int detect_with(struct formats *f, struct text head, bool whole, const struct st
 	memcpy(ret->wrap, ret_stack->wrap, sizeof(ret->wrap));
 	ret->n_wraps = ret_stack->n;
 	return 0;
+}
+
+int detect_with(struct formats *f, struct text head, bool whole, const struct stack *asked, struct detection *ret,
+		struct stack *ret_stack, struct err *err)
+{
+	return look(f, head, whole, asked, false, ret, ret_stack, err);
+}
+
+int detect_further(struct formats *f, struct text lines, bool whole, struct detection *ret, struct stack *ret_stack,
+		   struct err *err)
+{
+	return look(f, lines, whole, NULL, true, ret, ret_stack, err);
 }
 
 int detect(const struct parser *const *list, size_t n, struct text head, bool whole, struct detection *ret,

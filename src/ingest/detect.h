@@ -11,11 +11,16 @@
 int detect_with(struct formats *f, struct text head, bool whole, const struct stack *asked, struct detection *ret,
 		struct stack *ret_stack, struct err *err) MUST_CHECK;
 
+/* The same for lines from the middle of a source: no documents, and only wrappers of lines. */
+int detect_further(struct formats *f, struct text lines, bool whole, struct detection *ret, struct stack *ret_stack,
+		   struct err *err) MUST_CHECK;
+
 /* Only formats of lines that have these records: what stands inside of a wrapper. */
 int detect_lines(struct formats *f, struct text lines, bool whole, struct detection *ret, struct err *err) MUST_CHECK;
 
-/* The wrapper, if any, that most records of the head have. */
-const struct wrapper *detect_wrapper(struct formats *f, struct text head, bool whole, unsigned depth, int *ret_rc);
+/* The wrapper, if any, that most records of the head have; inside: only one of lines. */
+const struct wrapper *detect_wrapper(struct formats *f, struct text head, bool whole, unsigned depth, bool inside,
+				     int *ret_rc);
 
 /* Looks at the first records of a binary format; the last one may be cut by the end of head. */
 void detect_binary(struct formats *f, struct parse *p, struct text head, unsigned *ret_records, unsigned *ret_strong,

@@ -68,7 +68,8 @@ static int vote_lines(struct formats *f, const struct wrapper *w, unsigned depth
 	return rc;
 }
 
-const struct wrapper *detect_wrapper(struct formats *f, struct text head, bool whole, unsigned depth, int *ret_rc)
+const struct wrapper *detect_wrapper(struct formats *f, struct text head, bool whole, unsigned depth, bool inside,
+				     int *ret_rc)
 {
 	const struct wrapper *best = NULL;
 	unsigned most = 0;
@@ -77,7 +78,7 @@ const struct wrapper *detect_wrapper(struct formats *f, struct text head, bool w
 	for (size_t i = 0; i < f->n_wrappers && *ret_rc == 0; i++) {
 		const struct wrapper *w = f->wrappers[i];
 		struct votes v = {0};
-		if (depth && (w->shape == SHAPE_DOCUMENT || w->frame))
+		if (inside && (w->shape == SHAPE_DOCUMENT || w->frame))
 			continue;
 		if (w->shape == SHAPE_DOCUMENT)
 			*ret_rc = vote(f, w, depth, head, &v);
@@ -246,8 +247,8 @@ static bool wrappers_win(const struct stack *s, const struct stack *asked, const
 	return stack_many(s) && !bare->parser;
 }
 
-int detect_stack(struct formats *f, struct text head, bool whole, const struct stack *asked, struct detection *ret,
-		 struct stack *ret_stack, struct err *err)
+int detect_stack(struct formats *f, struct text head, bool whole, const struct stack *asked, bool inside,
+		 struct detection *ret, struct stack *ret_stack, struct err *err)
 {
 	struct stack s = {0};
 	struct inside in = {0};
@@ -258,14 +259,14 @@ int detect_stack(struct formats *f, struct text head, bool whole, const struct s
 		s = *asked;
 		s.parser = NULL;
 	} else {
-		s.wrap[0] = detect_wrapper(f, head, whole, 0, &rc);
+		s.wrap[0] = detect_wrapper(f, head, whole, 0, inside, &rc);
 		s.n = s.wrap[0] != NULL;
 	}
 	if (rc < 0 || !s.n)
 		return rc;
 	rc = look_inside(f, &s, head, whole, &in, err);
 	while (rc == 0 && !(given && asked->parser) && s.n < WRAP_DEPTH_MAX) {
-		const struct wrapper *w = detect_wrapper(f, buf_text(&in.all), true, s.n, &rc);
+		const struct wrapper *w = detect_wrapper(f, buf_text(&in.all), true, s.n, true, &rc);
 		if (!w || rc < 0)
 			break;
 		s.wrap[s.n++] = w;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "block.h"
-#include "detect.h"
+#include "far.h"
 #include "records.h"
 
 enum { RECORDS_SHOWN = 10, WIDTH = 100 };
@@ -159,8 +159,19 @@ static int explain_parse(struct explain *x, const struct parser *parser, const s
 	return rc;
 }
 
+static int more_of(void *ctx, struct buf *to, struct err *err)
+{
+	size_t n = 0;
+	int rc = buf_reserve(to, DETECT_BYTES, err);
+	if (rc == 0)
+		rc = source_read(ctx, to->ptr + to->len, DETECT_BYTES, &n, err);
+	to->len += n;
+	return rc < 0 ? rc : n > 0;
+}
+
 static int explain_member(struct explain *x, struct source *src, const struct member *m, char *block, bool *any)
 {
+	const struct far far = {more_of, src};
 	size_t n = 0;
 	struct detection d;
 	struct stack stack = {0};
@@ -183,6 +194,12 @@ static int explain_member(struct explain *x, struct source *src, const struct me
 		rc = count_bids(x, head, i);
 	if (rc == 0 && !x->bidders) /* behind a wrapper it is the text that was wrapped that bids */
 		rc = say(x, stack.n ? "  none: formats bid for what stands in the wrapper" : "  none");
+	if (rc < 0)
+		return rc;
+	if (n == DETECT_BYTES && d.unknown && !stack.n)
+		rc = far_look(&far, &x->f, head, &d, &stack, x->err);
+	if (rc == 0 && d.to && d.parser)
+		rc = say(x, "recognised by bytes %llu to %llu", (unsigned long long)d.from, (unsigned long long)d.to);
 	if (rc < 0)
 		return rc;
 	bool known = d.parser || (stack.n && !d.reason);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "far.h"
 #include "nuls.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
@@ -295,6 +296,8 @@ static int add_basis(struct buf *b, const struct detection *d, const struct stac
 	}
 	if (rc == 0)
 		rc = buf_printf(b, err, ",\"score\":%u,\"records\":%u", d->score, d->records);
+	if (rc == 0)
+		rc = far_put(d, b, err);
 	if (rc == 0 && d->best)
 		rc = buf_printf(b, err, ",\"best\":\"%s\"", d->best->name);
 	if (rc == 0 && d->runner_up)
@@ -319,15 +322,34 @@ static struct text refusal(struct arena *a, const struct detection *d)
 	if (!strcmp(d->reason, "tie") && d->runner_up)
 		snprintf(tmp, sizeof(tmp), "tie between %s and %s: name one with --format", d->best->name,
 			 d->runner_up->name);
+	else if (d->unknown && d->to)
+		snprintf(tmp, sizeof(tmp), "%s; the first %llu bytes were looked at: name it with --format", d->reason,
+			 (unsigned long long)d->to);
 	else
 		snprintf(tmp, sizeof(tmp), "%s", d->reason);
 	return arena_text(a, text_of(tmp));
 }
 
-/* A log that was cut to nothing under its writer begins with as many NULs as it was long: what it is stands behind. */
-static int detect_head(struct session *s, const struct source *src, const struct block *head, const struct stack *asked,
-		       struct detection *d, struct stack *ret, struct err *err)
+struct further {
+	struct blocks *blocks;
+	unsigned n; /* blocks that were seen */
+};
+
+static int more_blocks(void *ctx, struct buf *to, struct err *err)
 {
+	struct further *x = ctx;
+	const struct block *b;
+	int rc = blocks_ahead(x->blocks, x->n++, &b, err);
+	int added = rc == 1 ? buf_add(to, b->data, b->len, err) : 0;
+	return added < 0 ? added : rc;
+}
+
+/* A log that was cut to nothing under its writer begins with as many NULs as it was long: what it is stands behind. */
+static int detect_head(struct session *s, const struct source *src, struct blocks *blocks, const struct block *head,
+		       const struct stack *asked, struct detection *d, struct stack *ret, struct err *err)
+{
+	struct further further = {blocks, 0};
+	const struct far far = {more_blocks, &further};
 	struct text t = {head->data, MIN(head->len, DETECT_BYTES)};
 	bool whole = head->len < BLOCK_BYTES;
 	char *behind = NULL;
@@ -336,14 +358,16 @@ static int detect_head(struct session *s, const struct source *src, const struct
 		rc = nuls_skip(src, &behind, &t, err);
 	if (rc >= 0)
 		rc = detect_with(&s->formats, t, whole, asked, d, ret, err);
+	if (rc == 0 && !asked && !whole && !behind && d->unknown && !ret->n)
+		rc = far_look(&far, &s->formats, t, d, ret, err);
 	free(behind);
 	return rc;
 }
 
 /* The stack for this source, or an empty one with r->reason. */
-static int choose_format(struct session *s, const struct naming *n, const struct source *src, const struct member *m,
-			 const struct replay_ask *ask, struct arena *a, struct source_result *r, struct stack *ret,
-			 struct err *err)
+static int choose_format(struct session *s, const struct naming *n, const struct source *src, struct blocks *blocks,
+			 const struct member *m, const struct replay_ask *ask, struct arena *a, struct source_result *r,
+			 struct stack *ret, struct err *err)
 {
 	const struct block *head = ask->first;
 	struct buf basis = BUF_INIT(1 * MIB);
@@ -357,7 +381,7 @@ static int choose_format(struct session *s, const struct naming *n, const struct
 	if (m->as_it_is)
 		d.reason = m->as_it_is;
 	else if (head)
-		rc = detect_head(s, src, head, is_asked ? &asked : NULL, &d, ret, err);
+		rc = detect_head(s, src, blocks, head, is_asked ? &asked : NULL, &d, ret, err);
 	else if (is_asked)
 		*ret = asked;
 	else
@@ -546,7 +570,7 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 	if (rc >= 0 && first && !s->o->plan)
 		rc = inherit(&p, &n, first, err);
 	if (rc >= 0)
-		rc = choose_format(s, &n, src, m, &p.ask, &st->arena, &sm->r, &p.stack, err);
+		rc = choose_format(s, &n, src, blocks, m, &p.ask, &st->arena, &sm->r, &p.stack, err);
 	if (rc == 0)
 		rc = begin_source(&p, m->as_it_is != NULL, m->plain ? m->size_hint : 0, err);
 	if (rc == 0)
