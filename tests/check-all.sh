@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-all.sh BUILD - what takes longer than `make check` may
 #
-# The other compiler, the removal test over more fleets, more bit flips, all command line tests sanitized, fuzzing.
+# All rounds of all tests, the other compiler, the removal test over more fleets, more bit flips, all command line tests
+# sanitized, fuzzing.
 set -eu
 build=$1
+meson test -C "$build" --print-errorlogs --no-rebuild
 CC=clang CXX=clang++ sh src/setup.sh build-clang
 ninja -C build-clang
 meson test -C build-clang --print-errorlogs --no-rebuild --suite unit

@@ -3,8 +3,8 @@
 # sanitize.sh [SLOW] - the unit, parser and command line tests once more, built with clang under ASan and UBSan
 #
 # Built to be compiled fast: -O1, line tables only; and only what the tests need. Tests that repeat something with other
-# random numbers repeat it less (PAGETRAIL_SMALL): the plain build has done all of it. With SLOW (an expression of tests to
-# leave out) `make check-all` asks for more tests, and for all rounds.
+# random numbers repeat it less (PAGETRAIL_SMALL). With SLOW (an expression of tests to leave out) `make check-all` asks for
+# more tests, and for all rounds.
 set -eu
 build=build-sanitize
 flags='-g1 -fno-sanitize-recover=all'

@@ -165,8 +165,16 @@ static int tables_start(struct pool *pool, const char *path, struct event_feed *
 	return pool_submit(pool, &t->task, err);
 }
 
-/* 1: faults were reported. */
-static int tables_judge(const struct tables_task *t, struct run *run, struct err *err)
+/* Of a damaged case, whatever the tables could not be made from is damage too: a broken index can make chunks look like
+ * bytes that no source has, a kind that they are not, or too much. */
+static bool follows_from_damage(int code, bool damaged)
+{
+	return code == ERR_DAMAGED ||
+	       (damaged && code < 0 && code != ERR_NOMEM && code != ERR_INTERRUPTED && code != ERR_FULL);
+}
+
+/* damaged: something was reported before. 1: faults were reported. */
+static int tables_judge(const struct tables_task *t, bool damaged, struct run *run, struct err *err)
 {
 	for (size_t at = 0; at < t->faults.len;) {
 		struct text where = text_of(t->faults.ptr + at), what = text_of(where.ptr + where.len + 1);
@@ -178,8 +186,10 @@ static int tables_judge(const struct tables_task *t, struct run *run, struct err
 	if (t->rc == RESOLVE_OLDER)
 		rows_note(run->rows, "note: the tables are older than the evidence; they are made again before they "
 				     "answer anything");
-	if (t->rc == ERR_DAMAGED) {
-		int rc = on_fault(run, TEXT("tables made from events"), text_of(t->err.what));
+	if (follows_from_damage(t->rc, damaged)) {
+		char what[sizeof(t->err.what) + 64];
+		snprintf(what, sizeof(what), "cannot be made again to compare: %s", t->err.what);
+		int rc = on_fault(run, TEXT("tables made from events"), text_of(what));
 		return rc ? rc : 1;
 	}
 	if (t->rc < 0)
@@ -194,7 +204,7 @@ static int check_all(struct case_file *c, struct run *run, const char *head, con
 	event_spool_filled(tables->spool);
 	int rc = faults < 0 ? faults : pool_drain(pool, err);
 	if (!rc)
-		rc = tables_judge(tables, run, err);
+		rc = tables_judge(tables, faults > 0, run, err);
 	if (rc < 0)
 		return rc;
 	faults |= rc;

@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
 from run import Box, expect, rounds, sums_hold
 
-FILES = int(os.environ.get("PAGETRAIL_FILES", rounds(200, 40)))
+FILES = int(os.environ.get("PAGETRAIL_FILES", rounds(200, 60)))
 SEED = int(os.environ.get("PAGETRAIL_SEED", random.SystemRandom().randrange(1 << 32)))
 IN_A_CASE = 40
 SAMPLES = [open(p, "rb").read() for p in sorted(glob.glob(os.path.join(HERE, "../parsers/*/*.log")))]

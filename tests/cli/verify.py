@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import Box, PAGETRAIL, expect, one_line_error, restamp
+from run import Box, PAGETRAIL, expect, one_line_error, restamp, rounds
 
 DERIVED = ("worker", "boot", "tenant", "gap", "clock")
 ROWS = ("request", "alias", "leg", "response")  # in row_chunk, by their number
@@ -69,7 +69,7 @@ with Box() as box:
 
     # every column of every table that answers come from, then rows that are gone and rows that are new
     for table in DERIVED:
-        for name, type_ in columns(box, table):
+        for name, type_ in columns(box, table)[::rounds(1, 3)]:
             other = f"{name} + 1000" if type_ == "INTEGER" else f"{name} || 'x'"
             unknown = "1000" if type_ == "INTEGER" else "'x'"
             found(box, f"table {table}, row ",
@@ -98,7 +98,7 @@ with Box() as box:
     found(box, "view findings: is no part of a case", "CREATE VIEW findings AS SELECT 'C4' AS class")
 
     # every column of a source, and what hangs on it
-    for name, type_ in columns(box, "source"):
+    for name, type_ in columns(box, "source")[::rounds(1, 2)]:
         if name == "source":
             continue
         other = f"coalesce({name}, 0) + 1" if type_ == "INTEGER" else f"coalesce({name}, '') || 'x'"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rounds.h - how often to do a thing: PAGETRAIL_SMALL is for the slow sanitized build, next to a full run of the plain one */
+/* rounds.h - how often to do a thing: `make check` sets PAGETRAIL_SMALL, `make check-all` does everything */
 #ifndef PAGETRAIL_TESTS_ROUNDS_H
 #define PAGETRAIL_TESTS_ROUNDS_H
 

@@ -11,7 +11,7 @@ PAGETRAIL = os.environ.get("PAGETRAIL", "build/src/cli/pagetrail")
 
 
 def rounds(full, small):
-    """How often to do a thing: PAGETRAIL_SMALL is for the slow sanitized build, next to a full run of the plain one."""
+    """How often to do a thing: `make check` sets PAGETRAIL_SMALL, `make check-all` does everything."""
     return small if os.environ.get("PAGETRAIL_SMALL") else full
 
 
