@@ -110,6 +110,6 @@ static bool number_behind(struct text basis, const char *name, uint64_t *ret)
 
 bool far_get(struct text basis, uint64_t *ret_from, uint64_t *ret_to)
 {
-	return number_behind(basis, FROM, ret_from) && number_behind(basis, TO, ret_to) &&
-	       *ret_from < *ret_to && *ret_to <= DETECT_FAR_BYTES;
+	return number_behind(basis, FROM, ret_from) && number_behind(basis, TO, ret_to) && *ret_from < *ret_to &&
+	       *ret_to <= DETECT_FAR_BYTES;
 }

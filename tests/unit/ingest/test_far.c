@@ -52,10 +52,9 @@ static struct seen ingest(const struct buf *log, int64_t *ret_from)
 		assert_int_equal(evidence_each(c, 1, add_bytes, &got, &err), 0);
 		assert_int_equal(got.len, log->len);
 		assert_memory_equal(got.ptr, log->ptr, log->len);
-		assert_int_equal(sql_prepare(&q, c,
-					     "SELECT coalesce(format_basis->>'from', -1) FROM source WHERE source=1",
-					     &err),
-				 0);
+		assert_int_equal(
+		    sql_prepare(&q, c, "SELECT coalesce(format_basis->>'from', -1) FROM source WHERE source=1", &err),
+		    0);
 		assert_int_equal(sql_step(q, &err), 1);
 		*ret_from = sql_get_int(q, 0);
 		sql_end(q);
