@@ -357,6 +357,19 @@ int detect_lines(struct formats *f, struct text lines, bool whole, struct detect
 	return detect_bare(f, lines, whole, true, ret, err);
 }
 
+/* Nothing was recognised inside of the wrappers, if there are any: is it read as it is, or by origin? */
+static void choose_way(const struct detection *bare, struct detection *ret, struct stack *ret_stack)
+{
+	if (stack_many(ret_stack) && !bare->parser) {
+		ret->reason = NULL;
+		return;
+	}
+	/* else why: what is inside is not known either */
+	if (!ret_stack->n || bare->parser || bare->best)
+		*ret = *bare;
+	stack_done(ret_stack);
+}
+
 static int look(struct formats *f, struct text head, bool whole, const struct stack *asked, bool inside,
 		struct detection *ret, struct stack *ret_stack, struct err *err)
 {
@@ -369,11 +382,21 @@ static int look(struct formats *f, struct text head, bool whole, const struct st
 		ret->reason = !head.len || !text_trim(head).len ? "empty" : "binary (NUL bytes only)";
 		return 0;
 	}
-	int rc = asked ? 0 : detect_bare(f, head, whole, inside, ret, err);
-	if (rc == 0 && f->n_wrappers && !(forced && asked->parser->shape != SHAPE_LINES))
+	struct detection bare = {0};
+	int rc = 0;
+	if (f->n_wrappers && !(forced && asked->parser->shape != SHAPE_LINES))
 		rc = detect_stack(f, head, whole, asked, inside, ret, ret_stack, err);
-	if (rc < 0)
+	/* of two chances the wrappers have the first: what they wrap is somebody's text, too */
+	if (rc == 0 && !asked && !(ret_stack->n && ret->parser))
+		rc = detect_bare(f, head, whole, inside, &bare, err);
+	if (rc == 0 && !asked && !(ret_stack->n && ret->parser))
+		choose_way(&bare, ret, ret_stack);
+	else if (asked && !ret->parser && stack_many(ret_stack))
+		ret->reason = NULL;
+	if (rc < 0) {
+		stack_done(ret_stack);
 		return rc;
+	}
 	if (forced)
 		ret->parser = asked->parser;
 	ret_stack->forced = forced;

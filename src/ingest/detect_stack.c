@@ -12,7 +12,8 @@
 
 #include "records.h"
 
-enum { LOOK = 128, FRAMES = 16, INNER_RECORDS = 4 * DETECT_RECORDS };
+/* Votes: LOOK lines, fewer where they are long. */
+enum { LOOK = 128, LOOK_FEW = 16, LOOK_BYTES = 64 * 1024, FRAMES = 16, INNER_RECORDS = 4 * DETECT_RECORDS };
 
 /* --- one wrapper --- */
 
@@ -56,9 +57,12 @@ static int vote_frames(struct formats *f, const struct wrapper *w, unsigned dept
 static int vote_lines(struct formats *f, const struct wrapper *w, unsigned depth, struct text rest, bool whole,
 		      struct votes *v)
 {
+	const size_t all = rest.len;
 	struct text line;
 	int rc = 0;
 	while (v->records < LOOK && rc == 0 && line_next(&rest, &line)) {
+		if (v->records >= LOOK_FEW && all - rest.len > LOOK_BYTES)
+			break;
 		if (!whole && !rest.len && v->records)
 			break;
 		line = line_strip_nul(line);
@@ -151,9 +155,8 @@ static int add_line(struct buf *b, struct text t, struct err *err)
 	if (b->len + t.len + 1 > b->max)
 		return 0;
 	int rc = buf_add_text(b, t, err);
-	for (size_t i = from; rc == 0 && i < b->len; i++)
-		if (b->ptr[i] == '\n')
-			b->ptr[i] = ' ';
+	for (char *nl; rc == 0 && from < b->len && (nl = memchr(b->ptr + from, '\n', b->len - from)); *nl = ' ')
+		from = (size_t)(nl + 1 - b->ptr);
 	return rc < 0 ? rc : buf_add_char(b, '\n', err);
 }
 
@@ -236,23 +239,11 @@ static int keep_choices(struct stack *s, const struct inside *in, struct err *er
 	return 0;
 }
 
-/* Of two chances, to be read as it is or by way of the wrappers: do these win? */
-static bool wrappers_win(const struct stack *s, const struct stack *asked, const struct detection *bare,
-			 const struct detection *inner)
-{
-	if (!s->n)
-		return false;
-	if (asked || inner->parser)
-		return true;
-	return stack_many(s) && !bare->parser;
-}
-
 int detect_stack(struct formats *f, struct text head, bool whole, const struct stack *asked, bool inside,
 		 struct detection *ret, struct stack *ret_stack, struct err *err)
 {
 	struct stack s = {0};
 	struct inside in = {0};
-	struct detection inner = {0};
 	int rc = 0;
 	bool given = asked && asked->n;
 	if (given) {
@@ -274,16 +265,10 @@ int detect_stack(struct formats *f, struct text head, bool whole, const struct s
 		rc = look_inside(f, &s, head, whole, &in, err);
 	}
 	if (rc == 0)
-		rc = choose_groups(f, &in, &inner, err);
-	if (rc == 0 && wrappers_win(&s, asked, ret, &inner)) {
-		*ret = inner;
-		if (stack_many(&s) && !inner.parser)
-			ret->reason = NULL;
-		*ret_stack = s;
+		rc = choose_groups(f, &in, ret, err);
+	*ret_stack = s;
+	if (rc == 0)
 		rc = keep_choices(ret_stack, &in, err);
-	} else if (rc == 0 && !ret->parser && !ret->best) {
-		*ret = inner; /* why: what is inside is not known either */
-	}
 	inside_done(&in);
 	return rc;
 }

@@ -67,6 +67,59 @@ static void test_hosts(void **state)
 	}
 }
 
+static unsigned outer_bids, wrapper_bids;
+
+static enum bid nosy_bid(struct parse *p, struct text t)
+{
+	(void)p;
+	outer_bids += text_starts(t, "> ");
+	return BID_NO;
+}
+
+static enum bid arrow_bid(struct unwrap *u, struct text t)
+{
+	(void)u;
+	wrapper_bids++;
+	return text_starts(t, "> ") ? BID_STRONG : BID_NO;
+}
+
+static int arrow_record(struct unwrap *u, struct text t)
+{
+	const struct wrapped piece = {.text = text_from(t, 2), .ts = STAMP_INIT};
+	int rc = unwrap_give(u, &piece);
+	return rc < 0 ? rc : RECORD_PARSED;
+}
+
+/* A head is not looked at more often than is needed: of many small files, looking is most of the work. */
+static void test_effort(void **state)
+{
+	static const struct parser nosy = {.name = "nosy", .record = rival_record, .bid = nosy_bid};
+	static const struct wrapper arrow = {
+	    .name = "arrow", .summary = "a", .checked = "a", .bid = arrow_bid, .record = arrow_record};
+	static const struct parser *const list[] = {&nosy, &toy};
+	static const struct wrapper *const wraps[] = {&arrow};
+	struct buf b = BUF_INIT(2 << 20);
+	struct detection d;
+	struct err err = {0};
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(buf_printf(&b, NULL, "> T1 %010000d\n", i), 0);
+	assert_int_equal(detect_wrapped(list, 2, wraps, 1, buf_text(&b), true, &d, &err), 0);
+	assert_ptr_equal(d.parser, &toy);
+	assert_int_equal(d.n_wraps, 1);
+	assert_int_equal(outer_bids, 0); /* what is wrapped was recognised: nobody is asked about the lines round it */
+	assert_in_range(wrapper_bids, 16,
+			40); /* long lines: few of them, and of what is inside, which could be wrapped again */
+	/* nothing is recognised in there: everybody is asked */
+	buf_clear(&b);
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(buf_printf(&b, NULL, "> x%d\n", i), 0);
+	assert_int_equal(detect_wrapped(list, 2, wraps, 1, buf_text(&b), true, &d, &err), 0);
+	assert_null(d.parser);
+	assert_int_equal(outer_bids, 60);
+	buf_done(&b);
+}
+
 static void test_refusals(void **state)
 {
 	(void)state;
@@ -250,9 +303,10 @@ static void test_sources_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_choice),         cmocka_unit_test(test_hosts),
-	    cmocka_unit_test(test_refusals),       cmocka_unit_test(test_worker_names),
-	    cmocka_unit_test(test_snapshot_times), cmocka_unit_test(test_sources_file),
+	    cmocka_unit_test(test_choice),       cmocka_unit_test(test_hosts),
+	    cmocka_unit_test(test_effort),       cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_worker_names), cmocka_unit_test(test_snapshot_times),
+	    cmocka_unit_test(test_sources_file),
 	};
 	return cmocka_run_group_tests(tests, folder_make, folder_drop);
 }
