@@ -36,7 +36,7 @@ with Box() as box:
     one_line_error(box.run("no-such-verb", code=2))
     box.run(code=2)
 
-    box.run("simulate", "r", "--scenario", "late_write", "--seed", "3")
+    box.run("simulate", "r", "--scenario", "late_write", "--seed", "3", "--requests", str(rounds(8000, 2000)))
     doc = box.json("ingest", "case.ptc", "r/logs")
     for name in INGEST:
         expect(name in doc["rows"][0], f"ingest row to have {name}")
