@@ -36,19 +36,74 @@ static bool word_byte(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Python's way to print a call: obj=GenerateReqInput(…), out={…}. The last one before the place. */
-static enum part part_of_line(struct text t, size_t at)
+/* A line as Python prints it, read forward: what stands inside of its quotes is somebody's text and names nothing. */
+struct line_walk {
+	struct text t;
+	size_t at;
+	char quote;      /* inside a string that this began; 0: outside */
+	enum part named; /* the last name outside of strings: obj=GenerateReqInput(…), out={…} */
+};
+
+/* An apostrophe in a word begins no string; a prefix such as b'…' does not end one. */
+static bool begins_string(struct text t, size_t i)
+{
+	return i == 0 || !word_byte(t.ptr[i - 1]) || (t.ptr[i - 1] == 'b' && (i == 1 || !word_byte(t.ptr[i - 2])));
+}
+
+/* One step: a byte, or an escape of two. */
+static void walk_step(struct line_walk *w)
 {
 	static const struct {
 		const char *name;
 		enum part part;
 	} names[] = {{"obj=", PART_ASKED}, {"out=", PART_ANSWERED}};
-	for (size_t i = MIN(at, t.len); i-- > 0;)
-		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
-			if (t.ptr[i] == 'o' && text_starts(text_sub(t, i, t.len - i), names[k].name) &&
-			    (i == 0 || !word_byte(t.ptr[i - 1])))
-				return names[k].part;
-	return PART_UNKNOWN;
+	struct text t = w->t;
+	size_t i = w->at++;
+	char c = t.ptr[i];
+	if (w->quote) {
+		if (c == '\\')
+			w->at++;
+		else if (c == w->quote)
+			w->quote = 0;
+		return;
+	}
+	if ((c == '\'' || c == '"') && begins_string(t, i))
+		w->quote = c;
+	for (size_t k = 0; c == 'o' && k < ARRAY_SIZE(names); k++)
+		if (text_starts(text_from(t, i), names[k].name) && (i == 0 || !word_byte(t.ptr[i - 1])))
+			w->named = names[k].part;
+}
+
+static enum part part_of_line(struct text t, size_t at)
+{
+	struct line_walk w = {.t = t};
+	while (w.at < at && w.at < t.len)
+		walk_step(&w);
+	return w.named;
+}
+
+/* Where the JSON of a record begins: behind a wrapper's stamp and stream, or a logger's name. Not inside of a string, and not
+ * behind obj= or out=; SIZE_MAX: nowhere. */
+static size_t json_begin(struct text record)
+{
+	struct line_walk w = {.t = record};
+	while (w.at < record.len && !w.named) {
+		if (!w.quote && record.ptr[w.at] == '{')
+			return w.at;
+		walk_step(&w);
+	}
+	return SIZE_MAX;
+}
+
+/* Members in which wrappers and loggers put a whole line or document of others. In any other string are somebody's words. */
+static bool holds_records(struct text key)
+{
+	static const char *const keys[] = {"log",  "message",  "msg",   "MESSAGE", "line",    "textPayload",
+					   "_raw", "@message", "event", "record",  "original"};
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (text_is(key, keys[i]))
+			return true;
+	return false;
 }
 
 static enum part part_in(struct text t, size_t at, unsigned depth, struct arena *a);
@@ -60,44 +115,51 @@ static enum part part_in_string(struct text raw, size_t at, unsigned depth, stru
 	return before.ptr && whole.ptr ? part_in(whole, before.len, depth + 1, a) : PART_UNKNOWN;
 }
 
-/* value: raw, with the place inside of it. */
-static enum part part_in_value(struct text value, size_t at, unsigned depth, struct arena *a)
+/* value: raw, with the place inside of it. key: NULL in an array. */
+static enum part part_in_value(struct text key, struct text value, size_t at, unsigned depth, struct arena *a)
 {
-	if (value.len >= 2 && value.ptr[0] == '"')
-		return at ? part_in_string(text_sub(value, 1, value.len - 2), at - 1, depth, a) : PART_UNKNOWN;
-	return part_in(value, at, depth + 1, a);
+	if (value.len < 2 || value.ptr[0] != '"')
+		return part_in(value, at, depth + 1, a);
+	return at && holds_records(key) ? part_in_string(text_sub(value, 1, value.len - 2), at - 1, depth, a)
+					: PART_UNKNOWN;
+}
+
+/* Is the place in the JSON that begins at `from`? Then *ret says in whose words, as far as its keys tell. */
+static bool part_in_json(struct text t, size_t from, size_t at, unsigned depth, struct arena *a, enum part *ret)
+{
+	struct json_scan s = scan_of(text_from(t, from));
+	struct text key = {0}, value;
+	char first = scan_peek(&s);
+	bool object = first == '{';
+	if ((first != '{' && first != '[') || !scan_open(&s, first))
+		return false;
+	while ((object ? scan_member(&s, &key) : scan_element(&s)) == 1 && scan_value(&s, &value)) {
+		size_t begin = (size_t)(value.ptr - t.ptr);
+		if (at >= begin + value.len)
+			continue;
+		/* before it: in a key */
+		enum part p = object && at >= begin ? part_of_key(key) : PART_UNKNOWN;
+		*ret = p || at < begin ? p : part_in_value(key, value, at - begin, depth, a);
+		return true;
+	}
+	return false;
 }
 
 static enum part part_in(struct text t, size_t at, unsigned depth, struct arena *a)
 {
-	struct json_scan s = scan_of(t);
-	struct text key = {0}, value;
-	char first = depth < DEPTH_MAX ? scan_peek(&s) : 0;
-	bool object = first == '{';
-	if ((first != '{' && first != '[') || !scan_open(&s, first))
-		return part_of_line(t, at);
-	while ((object ? scan_member(&s, &key) : scan_element(&s)) == 1 && scan_value(&s, &value)) {
-		size_t from = (size_t)(value.ptr - t.ptr);
-		if (at < from)
-			return PART_UNKNOWN; /* in a key */
-		if (at >= from + value.len)
-			continue;
-		enum part p = object ? part_of_key(key) : PART_UNKNOWN;
-		return p ? p : part_in_value(value, at - from, depth, a);
-	}
-	return PART_UNKNOWN;
+	enum part ret = PART_UNKNOWN;
+	size_t begin = json_begin(t);
+	if (depth >= DEPTH_MAX || part_in_json(t, 0, at, depth, a, &ret) ||
+	    (begin < at && part_in_json(t, begin, at, depth, a, &ret)))
+		return ret;
+	return part_of_line(t, at);
 }
 
 enum part part_at(struct text record, size_t at)
 {
 	struct arena a;
 	arena_init(&a, ARENA_MAX_BYTES);
-	/* a head before the JSON: a wrapper's stamp and stream, a logger's name */
-	size_t brace = text_find_char(record, '{', 0);
-	struct text json = brace < at ? text_sub(record, brace, record.len - brace) : record;
-	enum part p = part_in(json, at - (size_t)(json.ptr - record.ptr), 0, &a);
-	if (!p)
-		p = part_of_line(record, at);
+	enum part p = part_in(record, at, 0, &a);
 	arena_done(&a);
 	return p;
 }

@@ -32,6 +32,21 @@ static void test_part(void **state)
 	     PART_ANSWERED},
 	    {"[2026-09-09 14:00:00] layout={'text': 'MARK'}", PART_UNKNOWN},
 	    {"plain words and MARK", PART_UNKNOWN},
+	    /* nor what it says where the record is a line: in quotes of either kind, behind an escaped one, in JSON of its own */
+	    {"[2026-09-09 14:00:00] Finish: obj=GenerateReqInput(rid='a', text=\"it's, out={'text': 'MARK'}\")",
+	     PART_ASKED},
+	    {"[2026-09-09 14:00:00] Finish: obj=GenerateReqInput(text='say \\', out={MARK'), out={'text': 'b'}",
+	     PART_ASKED},
+	    {"[2026-09-09 14:00:00] Receive: obj=GenerateReqInput(text='{\"response\":\"MARK\"}')", PART_ASKED},
+	    {"[2026-09-09 14:00:00] Finish: obj=G(text='a', image_data=b', out= MARK')", PART_ASKED},
+	    {"[2026-09-09 14:00:00] Finish: obj=G(text='a'), out={'text': 'obj=G(text=MARK)'}", PART_ANSWERED},
+	    {"INFO Received request a: prompt: '{\"response\":\"MARK\"}', params: P()", PART_UNKNOWN},
+	    {"INFO Received request a: prompt: 'x out={MARK', params: P()", PART_UNKNOWN},
+	    {"[2026-09-09T14:00:00Z] gateway's line {\"choices\":[{\"text\":\"MARK\"}]}", PART_ANSWERED},
+	    {"{\"user_text\":\"out={'text': 'MARK'}\"}", PART_UNKNOWN},
+	    {"{\"user_text\":\"{\\\"response\\\":\\\"MARK\\\"}\"}", PART_UNKNOWN},
+	    {"{\"log\":\"Finish: obj=G(text='out={MARK'), out={}\\n\"}", PART_ASKED},
+	    {"{\"log\":\"Finish: obj=G(text='a'), out={'text': 'MARK'}\\n\"}", PART_ANSWERED},
 	    {"{\"out\":[\"MARK", PART_UNKNOWN}, /* torn */
 	    {"MARK", PART_UNKNOWN},
 	};
