@@ -7,13 +7,14 @@
 -- column: planted_request text -  request that it was planted in, as the file of markers names it
 -- column: planted_tenant text -  its tenant
 -- column: cross_tenant tri -  are the tenants different?
+-- column: prompt text -  what is known of its own prompt: not_in_prompt, prompt_seen_in_part, prompt_not_seen
 -- column: class text -  C1 confirmed, C2 probable, C3 possible, C4 not affected, C5 not determined; none: no response is in the evidence
 -- column: started_at time ns  request began
 -- column: refs json -  the record
 -- order:  started_at, request, marker, refs
 -- empty:  no marker was seen in a record of another request; records without text of responses cannot show one
 SELECT q.name AS request, t.name AS tenant, s.marker, s.planted_name AS planted_request,
-       coalesce(s.planted_tenant, pt.name) AS planted_tenant, s.cross_tenant, f.class, f.started_at,
+       coalesce(s.planted_tenant, pt.name) AS planted_tenant, s.cross_tenant, s.reason AS prompt, f.class, f.started_at,
        json_array('S' || s.source || '@' || s.byte_off || '+' || s.byte_len) AS refs
 FROM sighting s JOIN request q ON q.request = s.seen_request LEFT JOIN tenant t ON t.tenant = q.tenant
      LEFT JOIN request p ON p.request = s.planted_request LEFT JOIN tenant pt ON pt.tenant = p.tenant

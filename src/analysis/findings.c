@@ -181,29 +181,53 @@ static int load_marked(struct loader *l, struct err *err)
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct findings *f = l->f;
 	size_t cap = 0;
-	int rc = sql_prepare(
-	    &s, l->c, "SELECT DISTINCT seen_request FROM sighting WHERE verdict = 'foreign' ORDER BY seen_request",
-	    err);
+	int rc = sql_prepare(&s, l->c,
+			     "SELECT seen_request, max(cross_tenant = 'yes'), min(cross_tenant = 'no'), max(reason = "
+			     "'not_in_prompt'), max(before_planted) FROM sighting WHERE verdict = 'foreign' GROUP BY "
+			     "seen_request ORDER BY seen_request",
+			     err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
 		rc = grow_array((void **)&f->marked, &cap, f->n_marked, sizeof(*f->marked), err);
 		if (rc == 0)
-			f->marked[f->n_marked++] = sql_get_int(s, 0);
+			f->marked[f->n_marked++] = (struct marked){.request = sql_get_int(s, 0),
+								   .cross_tenant = sql_get_int(s, 1)   ? TRI_YES
+										   : sql_get_int(s, 2) ? TRI_NO
+												       : TRI_UNKNOWN,
+								   .unseen = !sql_get_int(s, 3),
+								   .early = sql_get_int(s, 4)};
 	}
 	return rc;
 }
 
-static int id_cmp(const void *a, const void *b)
+static int marked_cmp(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t x = ((const struct marked *)a)->request, y = ((const struct marked *)b)->request;
 	return (x > y) - (x < y);
 }
 
+static const struct marked *marked_find(const struct findings *all, int64_t request)
+{
+	struct marked key = {.request = request};
+	return all->n_marked ? bsearch(&key, all->marked, all->n_marked, sizeof(key), marked_cmp) : NULL;
+}
+
+/* Whose content it got is known from page logs, from markers, or from both: the worse counts, and what one of them leaves open
+ * stays open. */
 static void set_content(const struct findings *all, struct finding *f)
 {
-	if (all->n_marked && bsearch(&f->request, all->marked, all->n_marked, sizeof(f->request), id_cmp)) {
-		f->p.x = TRI_YES;
-		because(f, REASON_FOREIGN_MARKER);
-	}
+	const struct marked *m = marked_find(all, f->request);
+	if (!m)
+		return;
+	f->p.x = TRI_YES;
+	because(f, REASON_FOREIGN_MARKER);
+	if (m->unseen)
+		because(f, REASON_MARKER_PROMPT_UNSEEN);
+	if (m->early)
+		because(f, REASON_MARKER_EARLY);
+	if (f->p.l != TRI_YES || m->cross_tenant == TRI_YES)
+		f->cross_tenant = m->cross_tenant;
+	else if (f->cross_tenant == TRI_NO)
+		f->cross_tenant = m->cross_tenant;
 }
 
 /* ---- L ---- */
@@ -549,8 +573,11 @@ static int load_responses(struct loader *l, struct err *err)
 /* ---- classes ---- */
 static void classify_all(struct findings *f)
 {
-	for (size_t i = 0; i < f->n; i++)
-		f->all[i].c = classify(f->all[i].p, f->trigger_stands, f->build_stands);
+	for (size_t i = 0; i < f->n; i++) {
+		struct finding *x = &f->all[i];
+		x->c = classify(x->p, f->trigger_stands, f->build_stands);
+		x->c.conflict |= x->reasons >> REASON_MARKER_EARLY & 1;
+	}
 }
 
 static void check_hypothesis(struct findings *f)
@@ -575,7 +602,7 @@ static void explain(const struct findings *all, struct finding *f)
 		because(f, REASON_CONFLICT_LT);
 	if (p.l == TRI_YES && p.a == TRI_NO)
 		because(f, REASON_CONFLICT_LA);
-	if (f->c.conflict && p.x == TRI_YES)
+	if (p.x == TRI_YES && (p.t == TRI_NO || p.a == TRI_NO || p.l == TRI_NO || p.d == TRI_NO))
 		because(f, REASON_CONFLICT_X);
 	if (f->c.class_id == CLASS_C4) {
 		if (p.d == TRI_NO)

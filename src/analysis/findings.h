@@ -62,6 +62,13 @@ struct finding {
 	enum { GRADE_NONE, GRADE_TEMPORAL, GRADE_PHYSICAL } grade;
 };
 
+struct marked { /* a request that got markers of others */
+	int64_t request;
+	enum tri cross_tenant; /* any of them of another tenant */
+	bool unseen;           /* of none of them it is known that the prompt did not hold it */
+	bool early;            /* one was seen before it was planted */
+};
+
 struct foreign_read {            /* an edge that makes L */
 	uint32_t reader, worker; /* actor; index in lineage.workers */
 	const struct edge *edge;
@@ -76,7 +83,7 @@ struct findings {
 	struct served_boot *boots; /* by boot */
 	size_t n_boots;
 	bool trigger_stands, build_stands;
-	int64_t *marked; /* requests that got a marker of another; sorted, each once */
+	struct marked *marked; /* sorted, each once */
 	size_t n_marked;
 	struct arena arena;
 	struct pool_lives *lives; /* who lived where, for candidate sets */

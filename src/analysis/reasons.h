@@ -68,6 +68,10 @@
 	X(DELIVERY_UNKNOWN, "delivery_unknown", 'D', "No record decides whether content left.")                       \
 	X(FOREIGN_MARKER, "foreign_marker", 'X',                                                                      \
 	  "A marker that was planted in another request stands in a record of it.")                                   \
+	X(MARKER_PROMPT_UNSEEN, "marker_prompt_not_seen", 'X',                                                        \
+	  "No log holds its prompt whole: that it was asked with the marker, and repeated it, is not excluded.")      \
+	X(MARKER_EARLY, "marker_before_planted", 'X',                                                                 \
+	  "Contradiction: it had ended before the marker was planted, as the file of markers says.")                  \
 	X(EXCLUDED_D, "excluded_by:D", 'C', "Excluded, because nothing was delivered.")                               \
 	X(EXCLUDED_L, "excluded_by:L", 'C', "Excluded, because complete page logs show no foreign read.")             \
 	X(EXCLUDED_T, "excluded_by:T", 'C', "Excluded, because the trigger condition was not met.")                   \

@@ -14,7 +14,7 @@
 #include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 9
+#define RESOLVE_VERSION 10
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
@@ -73,7 +73,7 @@ static int resolve_clear(struct case_file *c, struct err *err)
 	int res = row_tables_clear(c, err);
 	return res ? res
 		   : sql_exec(c,
-			      "DELETE FROM sighting; DELETE FROM gap; DELETE FROM clock; DELETE FROM boot; DELETE FROM "
+			      "DELETE FROM planted; DELETE FROM sighting; DELETE FROM gap; DELETE FROM clock; DELETE FROM boot; DELETE FROM "
 			      "tenant; "
 			      "DELETE FROM worker;",
 			      err);

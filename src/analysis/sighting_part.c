@@ -4,6 +4,8 @@
  * A marker in another request's prompt is no leak: somebody may have sent on what he was given. Keys are those of SGLang's
  * request logs (obj, out), of OpenAI's API (messages, choices) and of gateways that keep bodies. What no key decides is unknown.
  */
+#include <string.h>
+
 #include "pagetrail/arena.h"
 #include "pagetrail/json_scan.h"
 #include "pagetrail/limits.h"
@@ -160,6 +162,111 @@ enum part part_at(struct text record, size_t at)
 	struct arena a;
 	arena_init(&a, ARENA_MAX_BYTES);
 	enum part p = part_in(record, at, 0, &a);
+	arena_done(&a);
+	return p;
+}
+
+/* ---- how much of a prompt ---- */
+
+/* Loggers leave out the middle or the end of long texts, and put dots there. */
+static enum prompt whole_or_cut(struct text raw)
+{
+	struct text t = text_trim(raw);
+	bool cut = text_find(t, " ... ", 0) != SIZE_MAX || text_ends(t, "...") || text_ends(t, "\xe2\x80\xa6") ||
+		   text_find(t, "truncated", 0) != SIZE_MAX;
+	return !t.len ? PROMPT_UNSEEN : cut ? PROMPT_CUT : PROMPT_SEEN;
+}
+
+static bool holds_words(struct text key)
+{
+	return part_of_key(key) == PART_ASKED || text_is(key, "text") || text_is(key, "content");
+}
+
+/* A printed call: text='…', or messages=[…] and the like with a text of their own. What was cut stands as '…' ... '…'. */
+static enum prompt prompt_in_call(struct text t)
+{
+	static const char *const names[] = {"text=", "prompt=", "'text': ", "'content': ", "'prompt': "};
+	struct line_walk w = {.t = t};
+	enum prompt ret = PROMPT_UNSEEN;
+	while (w.at < t.len) {
+		size_t at = w.at;
+		bool outside = !w.quote;
+		struct text from = text_from(t, at);
+		for (size_t k = 0; outside && k < ARRAY_SIZE(names); k++) {
+			struct text v = text_starts(from, names[k]) ? text_from(from, strlen(names[k])) : TEXT("");
+			if (w.named != PART_ASKED || v.len < 3 || (v.ptr[0] != '\'' && v.ptr[0] != '"') ||
+			    v.ptr[1] == v.ptr[0])
+				continue;
+			struct line_walk in = {.t = v, .at = 1, .quote = v.ptr[0]};
+			while (in.quote && in.at < v.len)
+				walk_step(&in);
+			bool cut = in.quote || text_starts(text_from(v, MIN(in.at, v.len)), " ... ");
+			enum prompt p = cut ? PROMPT_CUT : whole_or_cut(text_sub(v, 1, in.at - 2));
+			ret = ret == PROMPT_UNSEEN ? p : MIN(ret, p); /* all of its texts must be whole */
+		}
+		walk_step(&w);
+	}
+	return ret;
+}
+
+static enum prompt both(enum prompt a, enum prompt b)
+{
+	return !a ? b : !b ? a : MIN(a, b);
+}
+
+/* words: the value belongs to what was asked. */
+static enum prompt prompt_in_value(struct text value, struct text key, bool words, unsigned depth, struct arena *a);
+
+static enum prompt prompt_in_json(struct text t, bool words, unsigned depth, struct arena *a, bool *ret_whole)
+{
+	struct json_scan s = scan_of(t);
+	struct text key = {0}, value;
+	char first = scan_peek(&s);
+	bool object = first == '{';
+	enum prompt ret = PROMPT_UNSEEN;
+	int rc = -1;
+	if ((first != '{' && first != '[') || !scan_open(&s, first))
+		return ret;
+	while ((rc = object ? scan_member(&s, &key) : scan_element(&s)) == 1 && scan_value(&s, &value))
+		ret = both(ret, prompt_in_value(value, object ? key : TEXT(""), words, depth + 1, a));
+	*ret_whole = rc == 0;
+	return ret;
+}
+
+static enum prompt prompt_of_text(struct text t, unsigned depth, struct arena *a)
+{
+	size_t begin = json_begin(t);
+	bool whole = false;
+	if (depth < DEPTH_MAX && begin < t.len) {
+		enum prompt p = prompt_in_json(text_from(t, begin), false, depth, a, &whole);
+		if (whole)
+			return p;
+	}
+	return prompt_in_call(t);
+}
+
+static enum prompt prompt_in_value(struct text value, struct text key, bool words, unsigned depth, struct arena *a)
+{
+	bool string = value.len >= 2 && value.ptr[0] == '"', whole;
+	enum part part = part_of_key(key);
+	if (depth >= DEPTH_MAX || (part == PART_ANSWERED && !words))
+		return PROMPT_UNSEEN;
+	if (!string)
+		return prompt_in_json(value, words || part == PART_ASKED, depth, a, &whole);
+	struct text raw = text_sub(value, 1, value.len - 2);
+	if (part == PART_ASKED || (words && (!key.len || holds_words(key))))
+		return whole_or_cut(raw);
+	if (words || !holds_records(key))
+		return PROMPT_UNSEEN;
+	struct text said = scan_unescape(raw, a);
+	return said.ptr ? prompt_of_text(said, depth + 1, a) : PROMPT_UNSEEN;
+}
+
+enum prompt prompt_in(struct text record)
+{
+	struct arena a;
+	arena_init(&a, ARENA_MAX_BYTES);
+	enum prompt p = prompt_of_text(record, 0, &a);
 	arena_done(&a);
 	return p;
 }

@@ -125,7 +125,7 @@ CREATE TABLE row_chunk(            -- rows of request, alias, leg and response, 
 
 CREATE TABLE gap(
   gap    INTEGER PRIMARY KEY,
-  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock, clock_step, boot, unattached, quiet, rotation
+  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock, clock_step, boot, unattached, quiet, rotation, markers
   source INTEGER REFERENCES source,
   worker INTEGER REFERENCES worker,
   from_ns INTEGER, to_ns INTEGER,
@@ -145,6 +145,17 @@ CREATE TABLE clock(
   PRIMARY KEY(source, from_off)
 ) STRICT;
 
+CREATE TABLE planted(              -- what files of markers say of each marker; several rows of one contradict each other
+  planted         INTEGER PRIMARY KEY,
+  marker          TEXT NOT NULL,
+  source          INTEGER NOT NULL REFERENCES source, -- the first file that says so
+  planted_name    TEXT,            -- request that it was planted in, as the file says
+  planted_tenant  TEXT,
+  planted_ns      INTEGER,
+  planted_request INTEGER,         -- the same; NULL: not known in this case
+  trouble         TEXT             -- files_contradict, request_in_no_log, request_not_unique, tenant_in_no_log, tenant_differs, seen_before_planted
+) STRICT;
+
 CREATE TABLE sighting(             -- where a planted marker was seen (docs/markers.md)
   sighting        INTEGER PRIMARY KEY,
   marker          TEXT NOT NULL,
@@ -156,6 +167,8 @@ CREATE TABLE sighting(             -- where a planted marker was seen (docs/mark
   seen_request    INTEGER,         -- whose record it stands in; NULL: the record names none
   cross_tenant    TEXT NOT NULL,   -- yes, no, unknown
   verdict         TEXT NOT NULL,   -- own, foreign, unknown
+  reason          TEXT NOT NULL,   -- why: docs/markers.md
+  before_planted  INTEGER NOT NULL, -- 1: the request had ended before the marker was planted
   source          INTEGER NOT NULL REFERENCES source,
   byte_off        INTEGER NOT NULL, -- of the record, or of the marker where no event speaks of its record
   byte_len        INTEGER NOT NULL

@@ -58,10 +58,12 @@ static int bad_case(void **state)
 	resolve();
 	run("INSERT INTO reject VALUES(1, 5000, 30, 2, 'json_syntax'), (1, 9000, 10, 1, 'torn')");
 	run("INSERT INTO sighting(marker, spelling, part, planted_name, planted_request, seen_request, cross_tenant, "
-	    "verdict, source, "
-	    "byte_off, byte_len) SELECT 'm-1', 'plain', 'answered', 'gw-1', (SELECT request FROM request WHERE name = "
-	    "'gw-1'), "
-	    "(SELECT request FROM request WHERE name = 'gw-2'), 'yes', 'foreign', 1, 0, 9");
+	    "verdict, reason, before_planted, source, byte_off, byte_len) SELECT 'm-1', 'plain', 'answered', 'gw-1', "
+	    "(SELECT request FROM request WHERE name = 'gw-1'), (SELECT request FROM request WHERE name = 'gw-2'), "
+	    "'yes', "
+	    "'foreign', 'not_in_prompt', 0, 1, 0, 9");
+	run("INSERT INTO planted(marker, source, planted_name, planted_request) SELECT 'm-1', 1, 'gw-1', request FROM "
+	    "request WHERE name = 'gw-1'");
 	run("INSERT INTO gap(kind, source, effect, refs) VALUES('clock', 2, 'two anchors disagree', '[]')");
 	struct analysis_params params = {0};
 	return analysis_register(fixture, &params, NULL);
@@ -204,6 +206,7 @@ static const struct {
     {"log_gap", "kind, worker, missing", ""},
     {"marker_seen_elsewhere", "request, marker, planted_request, class", "gw-2|m-1|gw-1|C1;"},
     {"canary", "marker, planted_tenant, seen_tenant, verdict", "m-1|a|b|foreign;"},
+    {"planted", "marker, known_as, trouble, own, \"foreign\"", "m-1|gw-1|-|0|1;"},
     {"clock_conflict", "source, effect", "2|two anchors disagree;"},
     {"unparsed_shapes", "reason, records, bytes, sample", "json_syntax|2|30|S1@5000+30;torn|1|10|S1@9000+10;"},
     {"conflicts", "request, class", "gw-4|C1;"},

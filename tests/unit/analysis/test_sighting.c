@@ -64,6 +64,37 @@ static void test_part(void **state)
 	part_at(text_of(deep), strlen(deep) - 4);
 }
 
+/* ---- was the prompt seen? ---- */
+static void test_prompt(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *record;
+		enum prompt prompt;
+	} cases[] = {
+	    {"{\"rid\":\"a\",\"obj\":{\"text\":\"say\"},\"out\":{\"text\":\"no\"}}", PROMPT_SEEN},
+	    {"{\"rid\":\"a\",\"obj\":{\"text\":null,\"input_ids\":[1,2]},\"out\":{\"text\":\"no\"}}", PROMPT_UNSEEN},
+	    {"{\"rid\":\"a\",\"obj\":{\"text\":\"say ... no\"}}", PROMPT_CUT},
+	    {"{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}", PROMPT_SEEN},
+	    {"{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},{\"content\":\"and on ...\"}]}", PROMPT_CUT},
+	    {"{\"choices\":[{\"message\":{\"content\":\"it is\"}}]}", PROMPT_UNSEEN},
+	    {"{\"prompt\":\"\"}", PROMPT_UNSEEN},
+	    {"{\"prompts\":[\"a\",\"b\"]}", PROMPT_SEEN},
+	    {"{\"log\":\"{\\\"prompt\\\":\\\"hello\\\"}\\n\"}", PROMPT_SEEN},
+	    {"{\"out\":\"obj=G(text='hello')\"}", PROMPT_UNSEEN},
+	    {"[2026-09-09 14:00:00] Finish: obj=G(rid='a', text='hello'), out={'text': 'b'}", PROMPT_SEEN},
+	    {"[2026-09-09 14:00:00] Finish: obj=G(rid='a', text=None), out={'text': 'b'}", PROMPT_UNSEEN},
+	    {"[2026-09-09 14:00:00] Finish: obj=G(text='begin' ... 'end'), out={'text': 'b'}", PROMPT_CUT},
+	    {"[2026-09-09 14:00:00] Finish: obj=G(text='torn", PROMPT_CUT},
+	    {"[2026-09-09 14:00:00] Receive: obj=C(messages=[{'role': 'user', 'content': \"it's\"}])", PROMPT_SEEN},
+	    {"[2026-09-09 14:00:00] Finish: obj=G(rid='text='), out={'text': 'b'}", PROMPT_UNSEEN},
+	    {"", PROMPT_UNSEEN},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (prompt_in(text_of(cases[i].record)) != cases[i].prompt)
+			fail_msg("%s: %d", cases[i].record, (int)prompt_in(text_of(cases[i].record)));
+}
+
 /* ---- verdicts ---- */
 static char content[4][4096];
 static int64_t ids[4];
@@ -133,9 +164,155 @@ static void test_verdicts(void **state)
 	same("SELECT count(*) FROM explain('gw-2') WHERE about = 'X' AND refs IS NOT NULL", "1;");
 }
 
+#define ANSWER(n, prompt, answer)                                                      \
+	line(0, 10 + 10 * (n), "what=finished rid=d" #n " room=900" #n " role=decode", \
+	     "{\"obj\":{\"text\":" prompt "},\"out\":{\"text\":\"" answer "\"}}")
+
+/* Six requests, of tenants a and b in turn; request n ends at 10 + 10 n. */
+static void fleet_of_six(bool over_limit)
+{
+	memset(content, 0, sizeof(content));
+	boots("0.5.9");
+	for (int n = 1; n <= 6; n++)
+		request(n, 5 + 10 * n, 10 + 10 * n, n % 2 ? "a" : "b", over_limit ? 1500 : 100, 200,
+			over_limit ? "rejected" : "finished", over_limit ? 1 : 100);
+	ids[0] = source("requests.log", "d", NULL);
+	ids[1] = source("markers.json", NULL, NULL);
+	ids[2] = source("filled.json", NULL, NULL);
+	ids[3] = source("bodies.jsonl", NULL, NULL);
+	run("UPDATE source SET format = 'markers' WHERE path LIKE '%.json'");
+	strcpy(content[1], "{\"markers\":[{\"marker\":\"never-seen\"}]}");
+	strcpy(content[2], content[1]);
+	strcpy(content[3], "\n");
+}
+
+static void judged(const char *want)
+{
+	for (int k = 0; k < 4; k++)
+		store(k);
+	analyse(0, 0);
+	same("SELECT marker, verdict, reason, coalesce(q.name, '-') FROM sighting s LEFT JOIN request q ON q.request = "
+	     "s.seen_request WHERE part = 'answered' ORDER BY s.source, s.byte_off, marker",
+	     want);
+}
+
+/* What was asked with the marker and says it again got it from nobody, whichever log holds the prompt; where none does, that is
+ * said, and of the verdict it takes the certainty. */
+static void test_echo(void **state)
+{
+	(void)state;
+	fleet_of_six(false);
+	ANSWER(2, "\"what does first-marker mean?\"", "first-marker means nothing");
+	ANSWER(3, "null", "first-marker means nothing");
+	ANSWER(4, "null", "first-marker means nothing");
+	ANSWER(5, "\"a ... z\"", "first-marker means nothing");
+	ANSWER(6, "\"hello\"", "first-marker means nothing");
+	strcpy(content[1], "{\"markers\":[{\"marker\":\"first-marker\",\"planted_request\":\"gw-1\"}]}");
+	line(3, 40, "what=received rid=d3 room=9003 role=decode",
+	     "{\"prompt\":\"repeat first-marker\",\"rid\":\"d3\"}");
+	judged("first-marker|unknown|echo_of_prompt|gw-2;first-marker|unknown|echo_of_prompt|gw-3;"
+	       "first-marker|foreign|prompt_not_seen|gw-4;first-marker|foreign|prompt_seen_in_part|gw-5;"
+	       "first-marker|foreign|not_in_prompt|gw-6;");
+	same("SELECT request, x, class, reasons LIKE '%marker_prompt_not_seen%', cross_tenant FROM findings() ORDER BY "
+	     "request",
+	     "gw-1|unknown|C3|0|unknown;gw-2|unknown|C3|0|unknown;gw-3|unknown|C3|0|unknown;gw-4|yes|C1|1|yes;"
+	     "gw-5|yes|C1|1|no;gw-6|yes|C1|0|yes;");
+}
+
+/* Nothing said contradicts nothing, nor do two ids of one request; and what contradicts hides no leak: a third request is neither. */
+static void test_files(void **state)
+{
+	(void)state;
+	fleet_of_six(false);
+	ANSWER(2, "\"hello\"", "torn-marker");
+	ANSWER(3, "\"hello\"", "blank-marker alias-marker torn-marker lost-marker");
+	strcpy(content[1],
+	       "{\"markers\":[{\"marker\":\"blank-marker\",\"planted_request\":null,\"planted_tenant\":null},"
+	       "{\"marker\":\"alias-marker\",\"planted_request\":\"gw-1\"},"
+	       "{\"marker\":\"torn-marker\",\"planted_request\":\"gw-1\"},{\"marker\":\"lost-marker\"}]}");
+	strcpy(content[2], "{\"markers\":[{\"marker\":\"blank-marker\",\"planted_request\":\"gw-1\"},"
+			   "{\"marker\":\"alias-marker\",\"planted_request\":\"d1\",\"planted_tenant\":\"a\"},"
+			   "{\"marker\":\"torn-marker\",\"planted_request\":\"gw-2\"},"
+			   "{\"marker\":\"lost-marker\",\"planted_request\":\"gw-77\",\"planted_tenant\":\"z\"}]}");
+	judged("torn-marker|unknown|files_contradict|gw-2;alias-marker|foreign|not_in_prompt|gw-3;"
+	       "blank-marker|foreign|not_in_prompt|gw-3;lost-marker|unknown|planting_not_known|gw-3;"
+	       "torn-marker|foreign|not_in_prompt|gw-3;");
+	same("SELECT marker, planted_name, coalesce(trouble, 'none') FROM planted WHERE marker <> 'never-seen' ORDER "
+	     "BY planted",
+	     "alias-marker|gw-1|none;blank-marker|gw-1|none;lost-marker|gw-77|request_in_no_log,tenant_in_no_log;"
+	     "torn-marker|gw-2|files_contradict;torn-marker|gw-1|files_contradict;");
+	same("SELECT missing, effect LIKE '%different things%', effect LIKE '%no log%', refs LIKE '%S_@0+%' FROM gap "
+	     "WHERE kind = "
+	     "'markers' ORDER BY gap",
+	     "2|1|0|1;1|0|1|1;1|0|1|1;");
+}
+
+/* The beginning of an id is no id: a leak must not become somebody's own. An id of several requests is nobody's. */
+static void test_exact_ids(void **state)
+{
+	(void)state;
+	fleet_of_six(false);
+	request(10001, 80, 90, "a", 100, 200, "finished", 100);
+	line(0, 90, "what=finished rid=d10001 room=19001 role=decode",
+	     "{\"rid\":\"d10001\",\"out\":{\"text\":\"first-marker\"}}");
+	strcpy(
+	    content[1],
+	    "{\"markers\":[{\"marker\":\"first-marker\",\"planted_request\":\"gw-1000\",\"planted_tenant\":\"b\"}]}");
+	judged("first-marker|foreign|prompt_not_seen|gw-10001;");
+	same("SELECT planted_request, trouble FROM planted WHERE marker = 'first-marker'", "-|request_in_no_log;");
+}
+
+/* Where a longer marker stands, the shorter one in it was not seen; it is where it stands alone. */
+static void test_nested(void **state)
+{
+	(void)state;
+	fleet_of_six(false);
+	ANSWER(1, "\"hello\"", "word-one-and-two");
+	ANSWER(2, "\"hello\"", "d29yZC1vbmUtYW5kLXR3bw== 776F72642D6F6E652D616E642D74776F");
+	ANSWER(3, "\"hello\"", "word-one-and-two, but and word-one");
+	strcpy(content[1], "{\"markers\":[{\"marker\":\"word-one\",\"planted_request\":\"gw-6\"},"
+			   "{\"marker\":\"one-and-two\",\"planted_request\":\"gw-6\"},"
+			   "{\"marker\":\"word-one-and-two\",\"planted_request\":\"gw-1\"}]}");
+	judged("word-one-and-two|own|planted_here|gw-1;word-one-and-two|foreign|not_in_prompt|gw-2;"
+	       "word-one|foreign|not_in_prompt|gw-3;word-one-and-two|foreign|not_in_prompt|gw-3;");
+	same("SELECT x FROM findings() WHERE request = 'gw-1'", "unknown;");
+}
+
+/* Nothing is seen before it was planted: that is a conflict, and it is said; what stands in the answer stays there. */
+static void test_early(void **state)
+{
+	(void)state;
+	fleet_of_six(true);
+	ANSWER(2, "\"hello\"", "late-marker then-marker");
+	ANSWER(4, "\"hello\"", "late-marker then-marker");
+	char at[64];
+	stamp_format(T0 + 38 * NS_PER_S, at, sizeof(at));
+	snprintf(content[1], sizeof(content[1]),
+		 "{\"markers\":[{\"marker\":\"late-marker\",\"planted_request\":\"gw-1\",\"planted_at\":\"%s\"},"
+		 "{\"marker\":\"then-marker\",\"planted_request\":\"gw-1\"}]}",
+		 at);
+	judged("late-marker|foreign|not_in_prompt|gw-2;then-marker|foreign|not_in_prompt|gw-2;"
+	       "late-marker|foreign|not_in_prompt|gw-4;then-marker|foreign|not_in_prompt|gw-4;");
+	same("SELECT marker, q.name FROM sighting JOIN request q ON q.request = seen_request WHERE before_planted",
+	     "late-marker|gw-2;");
+	same("SELECT request, class, conflict, reasons LIKE '%marker_before_planted%', reasons LIKE '%conflict:X%' "
+	     "FROM findings() "
+	     "WHERE x = 'yes' ORDER BY request",
+	     "gw-2|C1|1|1|0;gw-4|C1|0|0|0;");
+	same("SELECT count(*) FROM gap WHERE kind = 'markers' AND effect LIKE '%before it was planted%'", "1;");
+	same("SELECT trouble FROM planted WHERE marker = 'late-marker'", "seen_before_planted;");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_part), T(test_verdicts)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_part),
+					   cmocka_unit_test(test_prompt),
+					   T(test_verdicts),
+					   T(test_echo),
+					   T(test_files),
+					   T(test_exact_ids),
+					   T(test_nested),
+					   T(test_early)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
