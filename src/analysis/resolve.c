@@ -73,7 +73,8 @@ static int resolve_clear(struct case_file *c, struct err *err)
 	int res = row_tables_clear(c, err);
 	return res ? res
 		   : sql_exec(c,
-			      "DELETE FROM planted; DELETE FROM sighting; DELETE FROM gap; DELETE FROM clock; DELETE FROM boot; DELETE FROM "
+			      "DELETE FROM planted; DELETE FROM sighting; DELETE FROM gap; DELETE FROM clock; DELETE "
+			      "FROM boot; DELETE FROM "
 			      "tenant; "
 			      "DELETE FROM worker;",
 			      err);
