@@ -255,6 +255,33 @@ static int say_delivery(struct explain *x, const struct finding *f, struct err *
 	return rc < 0 ? rc : buf_add_char(&x->text, '.', err);
 }
 
+/* Which markers of whom; eight at most, as marker_refs() gives. */
+static int say_markers(struct explain *x, const struct finding *f, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc =
+	    sql_prepare(&s, x->analysis->c,
+			"SELECT DISTINCT marker, planted_name, planted_tenant, reason FROM sighting WHERE verdict = "
+			"'foreign' AND seen_request = ?1 ORDER BY marker LIMIT 8",
+			err);
+	if (rc == 0)
+		rc = sql_int(s, 1, f->request, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		struct text request = sql_get_text(s, 1), tenant = sql_get_text(s, 2);
+		rc = buf_printf(&x->text, err, "%s %.*s", x->text.len ? ";" : "Marker", TEXT_ARG(sql_get_text(s, 0)));
+		if (rc == 0 && request.len)
+			rc = buf_printf(&x->text, err, ", planted in %.*s", TEXT_ARG(request));
+		if (rc == 0 && tenant.len)
+			rc = buf_printf(&x->text, err, " (tenant %.*s)", TEXT_ARG(tenant));
+		if (rc == 0)
+			rc = buf_printf(&x->text, err, ": %s",
+					text_is(sql_get_text(s, 3), "not_in_prompt")
+					    ? "its own prompt does not hold it"
+					    : "its own prompt is not logged whole");
+	}
+	return rc < 0 ? rc : buf_add_char(&x->text, '.', err);
+}
+
 static int add_fact(struct explain *x, const struct finding *f, char letter, struct err *err)
 {
 	int rc = 0;
@@ -263,6 +290,11 @@ static int add_fact(struct explain *x, const struct finding *f, char letter, str
 	case 'A': rc = say_builds(x, f, err); break;
 	case 'L': rc = say_owners(x, f, err); break;
 	case 'D': rc = say_delivery(x, f, err); break;
+	case 'X':
+		if (f->p.x != TRI_YES)
+			return 0;
+		rc = say_markers(x, f, err);
+		break;
 	default: return 0;
 	}
 	return rc == 0 ? add_step(x, (struct reasoning){.response = f->response, .step = "fact", .about = letter}, err)

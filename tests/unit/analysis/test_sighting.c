@@ -162,6 +162,8 @@ static void test_verdicts(void **state)
 	same("SELECT request, class, grade, readers, reader_tenants, pages FROM exposed() WHERE request = 'gw-1'",
 	     "gw-1|E1|content|1|1|-;");
 	same("SELECT count(*) FROM explain('gw-2') WHERE about = 'X' AND refs IS NOT NULL", "1;");
+	same("SELECT says FROM explain('gw-2') WHERE about = 'X' AND step = 'fact'",
+	     "Marker first-marker, planted in gw-1: its own prompt does not hold it.;");
 }
 
 #define ANSWER(n, prompt, answer)                                                      \
