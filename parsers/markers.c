@@ -5,6 +5,7 @@
  * markers are looked for when the case is correlated.
  */
 #include "pagetrail/markers.h"
+#include "pagetrail/json_scan.h"
 #include "pagetrail/parser.h"
 
 static int read_document(struct parse *p, struct text record, struct json_value *ret)
@@ -12,14 +13,30 @@ static int read_document(struct parse *p, struct text record, struct json_value 
 	return json_parse(p->json, record, p->padded, ret, NULL, p->err);
 }
 
+/* Goes to the value of that member of the object at s. */
+static bool go_to(struct json_scan *s, const char *name)
+{
+	struct text key, value;
+	if (!scan_open(s, '{'))
+		return false;
+	while (scan_member(s, &key) == 1) {
+		if (text_is(key, name))
+			return true;
+		if (!scan_value(s, &value))
+			return false;
+	}
+	return false;
+}
+
+/* By its beginning: a long list is not seen whole. What is wrong further on is refused, not taken for something else. */
 static enum bid markers_bid(struct parse *p, struct text record)
 {
-	struct json_value doc, v;
-	struct text key, marker;
-	if (read_document(p, record, &doc) != 0 || json_type(json_get(doc, "markers")) != JSON_ARRAY)
+	struct json_scan s = scan_of(record);
+	struct text marker;
+	(void)p;
+	if (!go_to(&s, "markers") || !scan_open(&s, '[') || scan_element(&s) != 1 || !go_to(&s, "marker"))
 		return BID_NO;
-	struct json_iter it = json_iter(json_get(doc, "markers"));
-	return json_next(&it, &key, &v) && json_string(json_get(v, "marker"), &marker) ? BID_STRONG : BID_NO;
+	return scan_peek(&s) == '"' && scan_string(&s, &marker) ? BID_STRONG : BID_NO;
 }
 
 static int markers_record(struct parse *p, struct text record)

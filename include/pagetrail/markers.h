@@ -3,7 +3,8 @@
  * "planted_at":"2026-09-09T14:00:00Z"}]}
  *
  * A marker is a text that was put into one request, so that it can be known again where it must not be. Only "marker" is
- * required. Limits: MARKERS_MAX of them, each MARKER_MIN_BYTES to MARKER_MAX_BYTES long, none twice.
+ * required. Limits: MARKERS_MAX of them, each MARKER_MIN_BYTES to MARKER_MAX_BYTES long, none twice, and no
+ * member twice.
  */
 #pragma once
 

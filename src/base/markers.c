@@ -35,6 +35,22 @@ static void warn_unknown(struct json_value v, const char *place, const char *con
 	}
 }
 
+/* Of two members of one name only the first would be read: which of them is meant, nobody can know. */
+static const char *given_twice(struct json_value v, const char *const *known, size_t n_known)
+{
+	for (size_t i = 0; i < n_known; i++) {
+		struct json_iter it = json_iter(v);
+		struct text key;
+		struct json_value value;
+		unsigned n = 0;
+		while (json_next(&it, &key, &value))
+			n += text_is(key, known[i]);
+		if (n > 1)
+			return known[i];
+	}
+	return NULL;
+}
+
 /* A text that may be left out, or null. */
 static int take_text(struct json_value v, const char *key, size_t at, struct arena *a, struct text *ret,
 		     struct err *err)
@@ -108,6 +124,9 @@ int markers_read(struct markers *ret, struct json_value doc, struct arena *a, vo
 	if (json_type(list) != JSON_ARRAY)
 		return err_set(err, ERR_INPUT,
 			       "the markers are wrong at the top: an object with a list \"markers\" is expected");
+	const char *twice = given_twice(doc, top, ARRAY_SIZE(top));
+	if (twice)
+		return err_set(err, ERR_INPUT, "the markers are wrong at the top: \"%s\" is given twice", twice);
 	warn_unknown(doc, "the top", top, ARRAY_SIZE(top), warn, ctx);
 	size_t n = 0;
 	for (struct json_iter it = json_iter(list); json_next(&it, &key, &v);)
@@ -120,7 +139,9 @@ int markers_read(struct markers *ret, struct json_value doc, struct arena *a, vo
 	for (struct json_iter it = json_iter(list); json_next(&it, &key, &v);) {
 		char place[64];
 		snprintf(place, sizeof(place), "markers[%zu]", ret->n);
-		int rc = take_marker(v, ret->n, a, &ret->list[ret->n], err);
+		twice = given_twice(v, each, ARRAY_SIZE(each));
+		int rc = twice ? wrong(err, ret->n, twice, "one member of that name")
+			       : take_marker(v, ret->n, a, &ret->list[ret->n], err);
 		if (rc < 0)
 			return rc;
 		warn_unknown(v, place, each, ARRAY_SIZE(each), warn, ctx);

@@ -2,8 +2,10 @@
 /* cmd_canary.c - planted markers: makes them, takes their list into the case, says where they were seen */
 #include "cli.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "pagetrail/digest.h"
 #include "pagetrail/json.h"
@@ -28,11 +30,24 @@ static int marker_name(int64_t seed, int64_t number, char out[32], struct err *e
 	return 0;
 }
 
-static int print_plan(int64_t n, int64_t seed, struct err *err)
+/* A plan's markers must not be known before, and never be those of another plan. */
+static int random_seed(int64_t *ret, struct err *err)
 {
+	uint64_t seed = 0;
+	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+		return err_set(err, ERR_IO, "no random numbers: %s", strerror(errno));
+	*ret = (int64_t)(seed & INT64_MAX);
+	return 0;
+}
+
+static int print_plan(int64_t n, int64_t seed, bool given, struct err *err)
+{
+	int seeded = given ? 0 : random_seed(&seed, err);
+	if (seeded)
+		return seeded;
 	if (n < 1 || n > MARKERS_MAX)
 		return err_set(err, ERR_USAGE, "--plan takes a number of markers, 1 to %d", MARKERS_MAX);
-	puts("{\"markers\":[");
+	printf("{\"note\":\"pagetrail canary --plan %" PRId64 " --seed %" PRId64 "\",\n\"markers\":[\n", n, seed);
 	for (int64_t i = 0; i < n; i++) {
 		char name[32];
 		int rc = marker_name(seed, i, name, err);
@@ -46,6 +61,8 @@ static int print_plan(int64_t n, int64_t seed, struct err *err)
 }
 
 /* ---- sightings ---- */
+
+enum { NAMES_MAX = 8 };
 
 /* Faults of the file are told before anything is stored. */
 static int check_markers(const char *path, struct err *err)
@@ -76,6 +93,59 @@ static int check_markers(const char *path, struct err *err)
 
 static int64_t foreign;
 
+/* What is wrong with the markers, of which 'gaps' has a row each; with names, where a name is not in the logs. */
+static int add_troubles(struct case_file *c, struct rows *r, struct err *err)
+{
+	static const struct {
+		const char *trouble, *column, *says;
+	} named[] = {
+	    {"request_in_no_log", "planted_name", "Planted requests that stand in no log"},
+	    {"request_not_unique", "planted_name", "Ids of planted requests that several requests have"},
+	    {"tenant_in_no_log", "planted_tenant", "Planted tenants that stand in no log"},
+	    {"tenant_differs", "planted_tenant", "Planted tenants other than the logs say"},
+	    {"files_contradict", "marker", "Markers of which files say different things"},
+	    {"seen_before_planted", "marker", "Markers seen before they were planted"},
+	};
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf list = BUF_INIT(64 * KIB), json = BUF_INIT(MIB);
+	int rc = sql_prepare(&s, c, "SELECT missing, effect FROM gap WHERE kind = 'markers' ORDER BY gap", err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		struct text effect = sql_get_text(s, 1);
+		if (sql_type(s, 0) == SQL_NULL)
+			rows_note(r, "NOTE: %.*s.", TEXT_ARG(effect));
+		else
+			rows_note(r, "NOTE: %" PRId64 " times: %.*s.", sql_get_int(s, 0), TEXT_ARG(effect));
+		rc = buf_add_char(&json, json.len ? ',' : '[', err);
+		if (rc == 0)
+			rc = buf_json_string(&json, effect, err);
+	}
+	for (size_t i = 0; rc >= 0 && i < ARRAY_SIZE(named); i++) {
+		CLEANUP(sql_endp) struct sql *q = NULL;
+		char sql[256];
+		int64_t n = 0;
+		snprintf(sql, sizeof(sql),
+			 "SELECT DISTINCT %s FROM planted WHERE instr(',' || trouble || ',', ',%s,') ORDER BY 1",
+			 named[i].column, named[i].trouble);
+		buf_clear(&list);
+		rc = sql_prepare(&q, c, sql, err);
+		while (rc >= 0 && (rc = sql_step(q, err)) == 1) {
+			if (n++ >= NAMES_MAX)
+				continue;
+			rc = list.len ? buf_add_text(&list, TEXT(", "), err) : 0;
+			if (rc == 0)
+				rc = text_visible(sql_get_text(q, 0), 64, &list, err);
+		}
+		if (rc >= 0 && n)
+			rows_note(r, "%s: %.*s%s", named[i].says, TEXT_ARG(buf_text(&list)),
+				  n > NAMES_MAX ? ", … ('query CASE planted' lists all)" : "");
+	}
+	if (rc >= 0)
+		rc = buf_printf(&json, err, json.len ? "]" : "[]");
+	if (rc == 0)
+		rows_extra(r, "notes", buf_text(&json));
+	return rc;
+}
+
 static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 {
 	static const char *const counts[] = {
@@ -85,7 +155,9 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	    "SELECT count(DISTINCT marker) FROM sighting",
 	    "SELECT count(*) FROM source WHERE format = 'markers' AND unparsed = 0",
 	    "SELECT coalesce(sum(records), 0) FROM source WHERE coalesce(format, '') <> 'markers'",
-	    "SELECT coalesce(sum(bytes), 0) FROM source WHERE coalesce(format, '') <> 'markers'"};
+	    "SELECT coalesce(sum(bytes), 0) FROM source WHERE coalesce(format, '') <> 'markers'",
+	    "SELECT count(*) FROM sighting WHERE verdict = 'foreign' AND reason <> 'not_in_prompt'",
+	    "SELECT count(*) FROM source WHERE format = 'markers' AND unparsed > 0"};
 	int64_t n[ARRAY_SIZE(counts)];
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(counts); i++)
@@ -94,11 +166,11 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 		return rc;
 	foreign = n[0];
 	CLEANUP(buf_done) struct buf b = BUF_INIT(4 * KIB);
-	rc =
-	    buf_printf(&b, err,
-		       "{\"foreign\":%" PRId64 ",\"own\":%" PRId64 ",\"unknown\":%" PRId64 ",\"markers_seen\":%" PRId64
-		       ",\"marker_files\":%" PRId64 ",\"records_searched\":%" PRId64 ",\"bytes_searched\":%" PRId64 "}",
-		       n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
+	rc = buf_printf(&b, err,
+			"{\"foreign\":%" PRId64 ",\"own\":%" PRId64 ",\"unknown\":%" PRId64 ",\"markers_seen\":%" PRId64
+			",\"marker_files\":%" PRId64 ",\"records_searched\":%" PRId64 ",\"bytes_searched\":%" PRId64
+			",\"foreign_prompt_not_seen\":%" PRId64 ",\"marker_files_refused\":%" PRId64 "}",
+			n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8]);
 	if (rc)
 		return rc;
 	rows_extra(r, "totals", buf_text(&b));
@@ -110,14 +182,20 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 			  " files: foreign %" PRId64 ", own %" PRId64 ", unknown %" PRId64
 			  ". A marker that was not seen shows nothing about what was not logged.",
 			  n[5], n[6], n[4], n[0], n[1], n[2]);
-	return 0;
+	if (n[7])
+		rows_note(r,
+			  "NOTE: of %" PRId64
+			  " foreign sightings no log holds the request's own prompt whole: that it was asked "
+			  "with the marker, and repeated it, is not excluded.",
+			  n[7]);
+	return add_troubles(c, r, err);
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
 	const char *markers = NULL;
-	int64_t plan = -1, seed = 1;
+	int64_t plan = -1, seed = INT64_MIN;
 	const struct option_spec options[] = {
 	    {"--markers", OPTION_TEXT, &markers}, {"--plan", OPTION_INT, &plan}, {"--seed", OPTION_INT, &seed}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
@@ -128,7 +206,7 @@ static int run(int argc, char **argv, struct err *err)
 	if (plan >= 0)
 		return args.n || markers
 			   ? err_set(err, ERR_USAGE, "--plan prints a list of markers: no case, no --markers")
-			   : print_plan(plan, seed, err);
+			   : print_plan(plan, seed, seed != INT64_MIN, err);
 	if (!args.n) {
 		err_set(err, ERR_USAGE, "'canary' takes a case, or --plan N");
 		return err_hint(err, "see 'pagetrail help canary'");
@@ -141,7 +219,7 @@ static int run(int argc, char **argv, struct err *err)
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (rc == 0)
-		rc = ask_query(c, "canary", &ask, "marker,verdict,planted_request,seen_request,seen_tenant,part",
+		rc = ask_query(c, "canary", &ask, "marker,verdict,reason,planted_request,seen_request,seen_tenant,part",
 			       add_totals, NULL, err);
 	return rc ? rc : foreign ? EXIT_FOUND : EXIT_DONE;
 }
@@ -159,10 +237,11 @@ const struct command command_canary = {
 	    "JSON, percent, hex and Base64 spelling; never approximately.\n\n"
 	    "  --markers FILE   take this list into the case\n"
 	    "  --plan N         print a list of N fresh markers, to be filled in\n"
-	    "  --seed S         of the plan; the same seed gives the same markers\n"
+	    "  --seed S         of the plan; the same seed gives the same markers. Without it\n"
+	    "                   they are random, and the plan's note says the seed\n"
 	    "  --json --jsonl --csv --columns A,B --limit N --as-of T\n\n"
 	    "Exit code 1 when a marker was seen in another request.\n\n"
-	    "  pagetrail canary --plan 20 --seed 7 > markers.json\n"
+	    "  pagetrail canary --plan 20 > markers.json\n"
 	    "  pagetrail canary case.ptc --markers markers.json\n",
     .run = run,
 };

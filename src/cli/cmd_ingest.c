@@ -46,6 +46,17 @@ static struct text known_text(struct text t)
 	return t.len ? t : (struct text){NULL, 0};
 }
 
+/* A format knows it by its beginning, and then refused all of it: that is not quietly "ingested". */
+static struct text nothing_understood(const struct source_result *r)
+{
+	const struct account *a = &r->account;
+	if ((r->status != SOURCE_INGESTED && r->status != SOURCE_RESUMED) || !a->records || a->unparsed != a->records)
+		return (struct text){NULL, 0};
+	if (text_is(r->format, "markers"))
+		return TEXT("a file of markers, and refused: 'canary CASE --markers FILE' says where it is wrong");
+	return TEXT("nothing of it was understood");
+}
+
 static int on_source(void *ctx, const struct source_result *r)
 {
 	struct run *run = ctx;
@@ -59,7 +70,8 @@ static int on_source(void *ctx, const struct source_result *r)
 		run->unparsed += (int64_t)a->unparsed;
 		run->bytes += (int64_t)a->bytes;
 	}
-	if (r->status == SOURCE_UNRECOGNISED || r->status == SOURCE_FAILED)
+	struct text reason = r->reason.len ? r->reason : nothing_understood(r);
+	if (r->status == SOURCE_UNRECOGNISED || r->status == SOURCE_FAILED || nothing_understood(r).len)
 		run->not_read++;
 	if (r->status == SOURCE_UNRECOGNISED && !text_is(r->reason, "empty"))
 		run->unrecognised++;
@@ -95,7 +107,7 @@ static int on_source(void *ctx, const struct source_result *r)
 	if (!rc)
 		rc = rows_text(run->rows, text_of(status_names[r->status]), err);
 	if (!rc)
-		rc = rows_text(run->rows, known_text(r->reason), err);
+		rc = rows_text(run->rows, known_text(reason), err);
 	const uint64_t by_verdict[] = {a->bytes_parsed, a->bytes_context, a->bytes_unparsed, a->bytes_duplicate};
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(by_verdict); i++)
 		rc = rows_int(run->rows, (int64_t)by_verdict[i], err);

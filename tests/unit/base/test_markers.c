@@ -70,6 +70,10 @@ static void test_file(void **state)
 	    {"{\"markers\":[{\"marker\":\"abcdef\",\"planted_at\":\"2026-09-09 14:00\"}]}", "markers[0].planted_at"},
 	    {"{\"markers\":[{\"marker\":\"abcdef\"},{\"marker\":\"other1\"},{\"marker\":\"abcdef\"}]}",
 	     "markers[2].marker"},
+	    {"{\"markers\":[{\"marker\":\"abcdef\",\"planted_request\":\"a\",\"planted_request\":\"b\"}]}",
+	     "markers[0].planted_request: one member"},
+	    {"{\"markers\":[{\"marker\":\"abcdef\"}],\"markers\":[{\"marker\":\"ghijkl\"}]}",
+	     "\"markers\" is given twice"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		err = (struct err){0};
