@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pagetrail/collected.h"
 #include "pagetrail/parser.h"
 
 enum { RANKS_MAX = 4096, WORKER_MAX = NAME_MAX_BYTES + 16 };
@@ -19,9 +20,8 @@ static const char *const wrappers[] = {"server_info", "get_server_info", "body",
 struct snapshot {
 	struct json_value doc;    /* the answer */
 	struct json_value states; /* internal_states */
-	struct stamp ts;
-	struct text worker; /* as the collector names it; may be empty */
-	int64_t ranks;      /* entries of internal_states */
+	struct collected from;    /* its worker, as the collector names it; may be empty */
+	int64_t ranks;            /* entries of internal_states */
 };
 
 static bool is_answer(struct json_value v)
@@ -169,7 +169,7 @@ static void set_capacity(struct event *e, const struct snapshot *s, struct json_
 
 static int emit_rank(struct parse *p, const struct snapshot *s, struct json_value rank, int64_t at)
 {
-	struct event *e = parse_begin(p, EVENT_BOOT, s->ts);
+	struct event *e = parse_begin(p, EVENT_BOOT, s->from.at);
 	char worker[WORKER_MAX];
 	int64_t dp = at;
 	bool truncate;
@@ -186,60 +186,19 @@ static int emit_rank(struct parse *p, const struct snapshot *s, struct json_valu
 	if (s->ranks > 1) {
 		if (!json_int64(json_get(rank, "dp_rank"), &dp) || dp < 0 || dp >= RANKS_MAX)
 			dp = at;
-		n = snprintf(worker, sizeof(worker), "%.*s/dp%d", (int)MIN(s->worker.len, (size_t)NAME_MAX_BYTES - 16),
-			     s->worker.len ? s->worker.ptr : "", (int)dp);
+		n = snprintf(worker, sizeof(worker), "%.*s/dp%d",
+			     (int)MIN(s->from.worker.len, (size_t)NAME_MAX_BYTES - 16),
+			     s->from.worker.len ? s->from.worker.ptr : "", (int)dp);
 		event_worker(e, (struct text){worker, (size_t)n});
-	} else if (s->worker.len) {
-		event_worker(e, s->worker);
+	} else if (s->from.worker.len) {
+		event_worker(e, s->from.worker);
 	}
 	return parse_emit(p);
 }
 
-/* Times as people and tools write them; anything else is no time. */
-static bool read_time(struct json_value v, struct stamp *ret)
-{
-	struct stamp ts;
-	char tmp[32];
-	struct text t;
-	size_t used;
-	double d;
-
-	if (json_double(v, &d) && json_type(v) == JSON_DOUBLE) {
-		if (!(d >= 1e8 && d < 9.2e9))
-			return false;
-		*ret = (struct stamp){(int64_t)(d * 1e6 + 0.5) * 1000, STAMP_ZONED, 1000};
-		return true;
-	}
-	if (!json_id(v, tmp, &t))
-		return false;
-	t = text_trim(t);
-	if (!(stamp_parse_iso(t, &ts, &used) && used == t.len) &&
-	    !(stamp_parse_epoch(t, &ts) && ts.quality != STAMP_MONOTONIC))
-		return false;
-	*ret = ts;
-	return true;
-}
-
-/* Facts of the collector, in the object around the answer or beside its fields. */
-static void read_collector(struct snapshot *s, struct json_value outer)
-{
-	static const char *const times[] = {"collected_at", "fetched_at", "timestamp"};
-	static const char *const names[] = {"worker", "replica", "pod"};
-	struct text t;
-
-	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		if (read_time(json_get(outer, times[i]), &s->ts))
-			break;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(names) && !s->worker.len; i++) {
-		if (json_string(json_get(outer, names[i]), &t))
-			s->worker = t;
-	}
-}
-
 static int take_one(struct parse *p, struct json_value outer, struct stamp ts, unsigned *found)
 {
-	struct snapshot s = {.ts = ts};
+	struct snapshot s = {.from.at = ts};
 	struct json_iter it;
 	struct json_value rank;
 	struct text key;
@@ -250,7 +209,7 @@ static int take_one(struct parse *p, struct json_value outer, struct stamp ts, u
 	if (!json_is_object(s.doc))
 		return 0;
 	(*found)++;
-	read_collector(&s, outer);
+	collected_fields(&s.from, outer);
 	s.states = json_get(s.doc, "internal_states");
 	if (json_type(s.states) == JSON_ARRAY) {
 		it = json_iter(s.states);
@@ -286,34 +245,10 @@ static int take(struct parse *p, struct json_value doc, struct stamp ts, unsigne
 	return 0;
 }
 
-/* "# collected TIME" lines in front of the document; returns what is left. */
-static struct text read_header(struct text doc, struct stamp *ts)
-{
-	struct text rest = text_trim(doc), line, word;
-	struct stamp t;
-	size_t used;
-
-	if (text_starts(rest, "\xef\xbb\xbf"))
-		rest = text_from(rest, 3);
-	while (rest.len && rest.ptr[0] == '#') {
-		if (!text_split(&rest, '\n', &line))
-			break;
-		line = text_trim(text_from(line, 1));
-		while (text_split(&line, ' ', &word)) {
-			if (stamp_parse_iso(word, &t, &used) && used == word.len) {
-				*ts = t;
-				break;
-			}
-		}
-		rest = text_trim(rest);
-	}
-	return rest;
-}
-
 static int record(struct parse *p, struct text record)
 {
 	struct stamp ts = p->fallback;
-	struct text rest = read_header(record, &ts), line;
+	struct text rest = collected_header(record, &ts), line;
 	struct json_value doc;
 	unsigned found = 0;
 	int r;
@@ -345,7 +280,7 @@ static int record(struct parse *p, struct text record)
 static enum bid bid(struct parse *p, struct text record)
 {
 	struct stamp ts = STAMP_INIT;
-	struct text rest = read_header(record, &ts), line;
+	struct text rest = collected_header(record, &ts), line;
 	struct json_value doc, first = {0};
 	struct json_iter it;
 	struct text key;

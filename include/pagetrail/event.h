@@ -24,6 +24,8 @@ enum event_kind {
 	EVENT_PAGE = 3,    /* what an allocator says of pages */
 	EVENT_LOAD = 4,    /* batch lines: occupancy and pressure, no ids */
 	EVENT_CACHE = 5,   /* what a prefix cache says of its blocks: hashes, neither pages nor requests */
+	EVENT_INSTALL =
+	    6, /* what is built, ordered or installed somewhere, said from outside of the engine's process */
 	EVENT_KINDS,
 };
 
@@ -143,6 +145,25 @@ enum event_kind {
 	X(CACHE_TOPIC, "topic", COLUMN_TEXT, "", "topic that the message was published under")                         \
 	X(CACHE_EPOCH, "epoch", COLUMN_TEXT, "", "name that the publisher gives its own lifetime")
 
+/* A package list, an image, a pod. The event's worker is the replica that it is said of; none: of no one replica. */
+#define EVENT_INSTALL_COLUMNS(X)                                                                            \
+	X(INSTALL_WHAT, "what", COLUMN_TEXT, "", "package|image|order|container|node")                      \
+	X(INSTALL_RUNG, "rung", COLUMN_INT, "",                                                             \
+	  "what it shows of a version: 1 it was built, 2 it was ordered, 3 it is where the replica runs")   \
+	X(INSTALL_PACKAGE, "package", COLUMN_TEXT, "", "name of the package, as written")                   \
+	X(INSTALL_VERSION, "version", COLUMN_TEXT, "", "version string, as written")                        \
+	X(INSTALL_COMMIT, "commit_id", COLUMN_TEXT, "", "source revision, if said")                         \
+	X(INSTALL_IMAGE, "image", COLUMN_TEXT, "", "container image, as written: a tag can be moved")       \
+	X(INSTALL_DIGEST, "image_digest", COLUMN_TEXT, "", "sha256:… of the image, in lower case")          \
+	X(INSTALL_CONTAINER, "container", COLUMN_TEXT, "", "name of the container in its pod")              \
+	X(INSTALL_ROLE, "role", COLUMN_TEXT, "", "prefill|decode|unified, where a label says so")           \
+	X(INSTALL_NODE, "node", COLUMN_TEXT, "", "machine")                                                 \
+	X(INSTALL_STATE, "state", COLUMN_TEXT, "", "active|draining|retired|waiting")                       \
+	X(INSTALL_STARTED, "started_ns", COLUMN_INT, "ns", "when the container started, its host's clock")  \
+	X(INSTALL_ENDED, "ended_ns", COLUMN_INT, "ns", "when it ended")                                     \
+	X(INSTALL_INSTALLED, "installed_ns", COLUMN_INT, "ns", "when the package was installed or ordered") \
+	X(INSTALL_RESTARTS, "restarts", COLUMN_INT, "", "times the container was started again")            \
+	X(INSTALL_WANTED, "wanted", COLUMN_INT, "", "replicas that were ordered")
 #define EVENT_ENUM(id, name, type, unit, help) id,
 enum boot_column { EVENT_BOOT_COLUMNS(EVENT_ENUM) BOOT_COLUMNS };
 enum leg_column { EVENT_LEG_COLUMNS(EVENT_ENUM) LEG_COLUMNS };
@@ -150,6 +171,7 @@ enum gateway_column { EVENT_GATEWAY_COLUMNS(EVENT_ENUM) GATEWAY_COLUMNS };
 enum page_column { EVENT_PAGE_COLUMNS(EVENT_ENUM) PAGE_COLUMNS };
 enum load_column { EVENT_LOAD_COLUMNS(EVENT_ENUM) LOAD_COLUMNS };
 enum cache_column { EVENT_CACHE_COLUMNS(EVENT_ENUM) CACHE_COLUMNS };
+enum install_column { EVENT_INSTALL_COLUMNS(EVENT_ENUM) INSTALL_COLUMNS };
 #undef EVENT_ENUM
 
 struct event_column {
@@ -159,7 +181,7 @@ struct event_column {
 };
 
 struct event_kind_info {
-	const char *name; /* boot leg gateway page load cache; the virtual table is NAME_events */
+	const char *name; /* boot leg gateway page load cache install; the virtual table is NAME_events */
 	const char *help;
 	const struct event_column *columns;
 	unsigned n_columns;

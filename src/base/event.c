@@ -20,6 +20,7 @@ static const struct event_column gateway_columns[] = {EVENT_GATEWAY_COLUMNS(ROW)
 static const struct event_column page_columns[] = {EVENT_PAGE_COLUMNS(ROW)};
 static const struct event_column load_columns[] = {EVENT_LOAD_COLUMNS(ROW)};
 static const struct event_column cache_columns[] = {EVENT_CACHE_COLUMNS(ROW)};
+static const struct event_column install_columns[] = {EVENT_INSTALL_COLUMNS(ROW)};
 #undef ROW
 
 #define BIT_OF_TEXT(id, name, type, unit, help) | (uint32_t)((type) == COLUMN_TEXT) << (id)
@@ -36,6 +37,9 @@ const struct event_kind_info event_kinds[EVENT_KINDS] = {
 		    KIND(load_columns, LOAD_COLUMNS, EVENT_LOAD_COLUMNS)},
     [EVENT_CACHE] = {"cache", "what a prefix cache says of its blocks: hashes, neither pages nor requests",
 		     KIND(cache_columns, CACHE_COLUMNS, EVENT_CACHE_COLUMNS)},
+    [EVENT_INSTALL] = {"install",
+		       "what is built, ordered or installed somewhere, said from outside of the engine's process",
+		       KIND(install_columns, INSTALL_COLUMNS, EVENT_INSTALL_COLUMNS)},
 };
 #undef KIND
 #undef BIT_OF_INT
@@ -43,7 +47,8 @@ const struct event_kind_info event_kinds[EVENT_KINDS] = {
 
 _Static_assert(BOOT_COLUMNS <= EVENT_COLUMNS_MAX && LEG_COLUMNS <= EVENT_COLUMNS_MAX &&
 		   GATEWAY_COLUMNS <= EVENT_COLUMNS_MAX && PAGE_COLUMNS <= EVENT_COLUMNS_MAX &&
-		   LOAD_COLUMNS <= EVENT_COLUMNS_MAX && CACHE_COLUMNS <= EVENT_COLUMNS_MAX && EVENT_COLUMNS_MAX <= 32,
+		   LOAD_COLUMNS <= EVENT_COLUMNS_MAX && CACHE_COLUMNS <= EVENT_COLUMNS_MAX &&
+		   INSTALL_COLUMNS <= EVENT_COLUMNS_MAX && EVENT_COLUMNS_MAX <= 32,
 	       "a mask of 32 bits selects columns");
 
 /* The batch and the memory behind its columns: a mapping of its own where much of it may never be touched, ordinary

@@ -70,7 +70,7 @@ const struct command command_sql = {
     .summary = "Runs read-only SQL over the case",
     .help = "Tables and virtual tables are described in docs/schema.md: source, worker, boot, request, alias, leg,\n"
 	    "response, gap, clock; records, boot_events, leg_events, gateway_events, page_events, load_events, "
-	    "cache_events;\n"
+	    "cache_events, install_events;\n"
 	    "exposures(), findings(), exposed(), lineage(request), replay(request).\n\n"
 	    "  --json --jsonl --csv --columns A,B --limit N\n\n"
 	    "  pagetrail sql case.ptc \"SELECT name, role FROM worker\"\n",

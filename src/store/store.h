@@ -45,7 +45,7 @@ struct sql {
 int store_error(struct case_file *c, int rc, struct err *err);
 /* The other way round, for virtual table callbacks: keeps err for the statement and sets the table's message. */
 int store_pending(struct case_file *c, const struct err *err, char **zErrMsg);
-/* Registers boot_events … cache_events and records on a connection. */
+/* Registers boot_events … install_events and records on a connection. */
 int vtab_register(struct case_file *c, struct err *err) MUST_CHECK;
 
 /* Finds the evidence chunk that holds byte `off` and leaves it decoded in c->cache. 1: there is none. */

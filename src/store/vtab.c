@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vtab.c - boot_events, leg_events, gateway_events, page_events, load_events, cache_events: the event chunks as tables
+/* vtab.c - boot_events, leg_events, gateway_events, page_events, load_events, cache_events, install_events: the event chunks as tables
  *
  * Generated from event_kinds. Columns: source, byte_off, byte_len, ref, ts_ns, ts_quality, worker, then the kind's own.
  * A plan hands down the source, the worker, a range of ts_ns, a byte offset and one text (a request's id, say): chunks
