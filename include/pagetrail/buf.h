@@ -38,5 +38,7 @@ int buf_add_file(struct buf *b, const char *path, const char *what, struct err *
 /* JSON fragments: quoted and escaped string (foreign bytes first made valid UTF-8: invalid bytes become
  * U+FFFD, control characters \u00XX), used for the JSON of the CLI and for refs, reasons and details. */
 int buf_json_string(struct buf *b, struct text t, struct err *err) MUST_CHECK;
+/* A JSON value made by somebody else (SQLite copies texts as they are): the same is done to what its strings hold. */
+int buf_json_value(struct buf *b, struct text json, struct err *err) MUST_CHECK;
 /* LEB128 unsigned varint and zigzag. */
 int buf_varint(struct buf *b, uint64_t v, struct err *err) MUST_CHECK;

@@ -102,6 +102,9 @@ bool format_is_document(struct text name, const struct parser *const *parsers, s
 int detect_explain(const struct parser *const *list, size_t n, const struct wrapper *const *wraps, size_t n_wraps,
 		   const char *path, int (*write)(void *ctx, struct text line), void *ctx, struct err *err) MUST_CHECK;
 
+/* Does what was asked for make sense: format, zone, the file of sources? Before a case is made. */
+int ingest_check(const struct ingest_options *o, struct err *err) MUST_CHECK;
+
 /* Runs one parser over bytes in memory, events and verdicts to `sink` (golden tests, fuzzing, formats test). */
 int ingest_text(const struct parser *parser, const struct parser *const *list, size_t n, struct text bytes,
 		int (*on_event)(void *ctx, const struct event *e, struct err *err),

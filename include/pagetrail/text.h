@@ -90,5 +90,7 @@ bool text_utf8_valid(struct text t);
  * backslash becomes \\. Longer than max_bytes of input: cut at a character, then "… (N bytes)".
  * Everything that reaches a terminal, a table cell, XML, HTML or CSV has been through here. */
 int text_visible(struct text t, size_t max_bytes, struct buf *out, struct err *err) MUST_CHECK;
+/* What text_visible() made, back to the bytes: false when it has no escapes, or such as that never writes. */
+bool text_unvisible(struct text t, struct buf *out, struct err *err);
 /* Display columns of UTF-8 text (wide East Asian characters count two). */
 size_t text_columns(struct text t);

@@ -135,11 +135,10 @@ static int prepare_all(struct rows_state *x, struct case_file *c, struct err *er
 			     "r.delivered FROM response r JOIN request q USING(request) WHERE r.response = ?1",
 			     err);
 	if (rc == 0)
-		rc =
-		    sql_prepare(&x->aliases, c,
-				"SELECT json_group_array(value) FROM (SELECT value FROM alias WHERE request = ?1 UNION "
-				"SELECT name FROM request WHERE request = ?1 ORDER BY 1)",
-				err);
+		rc = sql_prepare(&x->aliases, c,
+				 "SELECT value FROM alias WHERE request = ?1 UNION "
+				 "SELECT name FROM request WHERE request = ?1 ORDER BY 1",
+				 err);
 	if (rc == 0)
 		rc = sql_prepare(&x->leg, c, "SELECT room, refs FROM leg WHERE leg = ?1", err);
 	if (rc == 0)
@@ -263,6 +262,23 @@ static int put_response(struct rows_state *x, struct rowset *row, const struct f
 	return rc == 0 ? leave(s, err) : rc;
 }
 
+static int put_aliases(struct rows_state *x, struct rowset *row, int64_t request, struct err *err)
+{
+	struct buf *b = &x->text;
+	buf_clear(b);
+	int rc = sql_int(x->aliases, 1, request, err);
+	while (rc == 0 && (rc = sql_step(x->aliases, err)) == 1) {
+		rc = buf_add_char(b, b->len ? ',' : '[', err);
+		if (rc == 0)
+			rc = buf_json_string(b, sql_get_text(x->aliases, 0), err);
+	}
+	if (rc == 0)
+		rc = buf_add_text(b, b->len ? TEXT("]") : TEXT("[]"), err);
+	if (rc == 0)
+		rowset_text(row, F_ALIASES, buf_text(b));
+	return rc;
+}
+
 static int put_lists(struct rows_state *x, struct rowset *row, const struct finding *f, struct err *err)
 {
 	struct buf *b = &x->text;
@@ -281,12 +297,7 @@ static int put_lists(struct rows_state *x, struct rowset *row, const struct find
 	if (rc < 0)
 		return rc;
 	rowset_text(row, F_REASONS, buf_text(b));
-	rc = look_up(x->aliases, f->request, err);
-	if (rc == 1) {
-		rowset_text(row, F_ALIASES, sql_get_text(x->aliases, 0));
-		rc = leave(x->aliases, err);
-	}
-	return rc;
+	return put_aliases(x, row, f->request, err);
 }
 
 static void put_numbers(struct rowset *row, const struct findings *all, const struct finding *f)

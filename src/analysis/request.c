@@ -15,6 +15,15 @@
 #define CANDIDATES_MAX 8
 #define PREFIX_ROWS    64 /* as many as a look-up by prefix gives at most */
 
+/* As much of a name as a message has room for. Whoever prints the message makes it harmless. */
+static struct text shown_name(struct text name)
+{
+	size_t n = MIN(name.len, (size_t)64);
+	while (n && n < name.len && ((unsigned char)name.ptr[n] & 0xc0) == 0x80)
+		n--;
+	return text_sub(name, 0, n);
+}
+
 /* Runs a lookup with one or two texts bound. 0 one request; 1 none; ERR_INPUT several. */
 static int lookup(struct case_file *c, const char *sql, struct text name, struct text upto, int64_t *ret,
 		  struct err *err)
@@ -35,18 +44,14 @@ static int lookup(struct case_file *c, const char *sql, struct text name, struct
 		if (n <= CANDIDATES_MAX && n > 1)
 			res = buf_add(&list, ", ", 2, err);
 		if (!res && n <= CANDIDATES_MAX)
-			res = text_visible(sql_get_text(s, 1), 64, &list, err);
+			res = buf_add_text(&list, shown_name(sql_get_text(s, 1)), err);
 		first = n == 1 ? list.len : first;
 	}
 	if (res || n == 1)
 		return res;
 	if (!n)
 		return 1;
-	CLEANUP(buf_done) struct buf shown = BUF_INIT(16 * KIB);
-	res = text_visible(name, 64, &shown, err);
-	if (res)
-		return res;
-	err_set(err, ERR_INPUT, "'%.*s' is not unique: %u%s requests: %.*s%s", TEXT_ARG(buf_text(&shown)), n,
+	err_set(err, ERR_INPUT, "'%.*s' is not unique: %u%s requests: %.*s%s", TEXT_ARG(shown_name(name)), n,
 		n == PREFIX_ROWS ? " or more" : "", TEXT_ARG(text_sub(buf_text(&list), 0, 330)),
 		n > CANDIDATES_MAX ? ", …" : "");
 	return err_hint(err, "name one of them, as '%.*s'", TEXT_ARG(text_sub(buf_text(&list), 0, first)));
@@ -99,7 +104,39 @@ static int lookup_first(struct case_file *c, struct text name, int64_t *ret, str
 	return res < 0 ? res : !res;
 }
 
-int request_find(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+/* A name or alias with bytes that are no text, as JSON shows it: each of them as U+FFFD. Goes through all names. */
+static int lookup_shown(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf want = BUF_INIT(16 * KIB), have = BUF_INIT(1 * MIB);
+	bool found = false;
+	int res = buf_json_string(&want, name, err);
+	if (!res)
+		res = sql_prepare(&s, c, "SELECT request, name FROM request UNION ALL SELECT request, value FROM alias",
+				  err);
+	while (!res && (res = sql_step(s, err)) == 1) {
+		struct text t = sql_get_text(s, 1);
+		int64_t request = sql_get_int(s, 0);
+		res = 0;
+		if (text_utf8_valid(t))
+			continue;
+		buf_clear(&have);
+		res = buf_json_string(&have, t, err);
+		if (res || !text_eq(buf_text(&have), buf_text(&want)))
+			continue;
+		if (found && request != *ret) {
+			err_set(err, ERR_INPUT, "'%.*s' is not unique: JSON shows the ids of several requests so",
+				TEXT_ARG(shown_name(name)));
+			return err_hint(err, "name one of them as tables print it, with \\xHH");
+		}
+		found = true;
+		*ret = request;
+	}
+	return res ? res : !found;
+}
+
+/* 0 one request; 1 none; ERR_INPUT several. */
+static int find_name(struct case_file *c, struct text name, int64_t *ret, struct err *err)
 {
 	const struct text none = {NULL, 0};
 	int res = 1;
@@ -117,12 +154,20 @@ int request_find(struct case_file *c, struct text name, int64_t *ret, struct err
 		    name, none, ret, err);
 	if (res == 1 && name.len >= PREFIX_MIN && name.len <= NAME_MAX_BYTES)
 		res = lookup_prefix(c, name, ret, err);
+	return res;
+}
+
+int request_find(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	CLEANUP(buf_done) struct buf bytes = BUF_INIT(1 * MIB);
+	int res = find_name(c, name, ret, err);
+	/* as a table prints it, as JSON does */
+	if (res == 1 && text_unvisible(name, &bytes, err))
+		res = find_name(c, buf_text(&bytes), ret, err);
+	if (res == 1 && text_find(name, "\xef\xbf\xbd", 0) != SIZE_MAX)
+		res = lookup_shown(c, name, ret, err);
 	if (res != 1)
 		return res;
-	CLEANUP(buf_done) struct buf shown = BUF_INIT(16 * KIB);
-	res = text_visible(name, 64, &shown, err);
-	if (res)
-		return res;
-	err_set(err, ERR_INPUT, "no request is called '%.*s'", TEXT_ARG(buf_text(&shown)));
+	err_set(err, ERR_INPUT, "no request is called '%.*s'", TEXT_ARG(shown_name(name)));
 	return err_hint(err, "give an alias of the request, or at least %d characters of one", PREFIX_MIN);
 }

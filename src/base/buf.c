@@ -179,13 +179,46 @@ static size_t put_ascii(struct buf *b, const char *p, size_t len)
 }
 
 /* What the sanitiser would hide is escaped here too: the value stays whole, and a terminal stays unharmed. */
+/* The character at p, which is no plain ASCII: made harmless; *ret its length. */
+static int put_odd(struct buf *b, const char *p, size_t len, size_t *ret, struct err *err)
+{
+	uint32_t c = 0;
+	size_t n = utf8_decode(p, len, &c);
+
+	if (n == 0) {
+		n = utf8_surrogate(p, len, &c);
+		*ret = n ? n : 1;
+		return buf_add(b, "\xef\xbf\xbd", 3, err);
+	}
+	*ret = n;
+	return utf8_hidden(c) ? json_escape(b, c, err) : buf_add(b, p, n, err);
+}
+
+int buf_json_value(struct buf *b, struct text json, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0, n = 0; r == 0 && i < json.len; i += n) {
+		const char *p = json.ptr + i;
+
+		for (n = 0; i + n < json.len && p[n] >= 0x20 && p[n] < 0x7f;)
+			n++;
+		if (n)
+			r = buf_add(b, p, n, err);
+		else if ((unsigned char)*p < 0x20) /* between two tokens: in a string there is none */
+			r = buf_add_char(b, ' ', err), n = 1;
+		else
+			r = put_odd(b, p, json.len - i, &n, err);
+	}
+	return r;
+}
+
 int buf_json_string(struct buf *b, struct text t, struct err *err)
 {
 	int r = buf_add_char(b, '"', err);
 
 	for (size_t i = 0; r == 0 && i < t.len;) {
 		size_t n = MIN(t.len - i, (size_t)PIECE);
-		uint32_t c = 0;
 
 		/* near the limit the longest that it could get does not count, only what it gets */
 		if (b->max - b->len < 2 * n)
@@ -196,19 +229,13 @@ int buf_json_string(struct buf *b, struct text t, struct err *err)
 				i += put_ascii(b, t.ptr + i, n);
 			continue;
 		}
-		n = utf8_decode(t.ptr + i, t.len - i, &c);
-		if (n == 0) {
-			n = utf8_surrogate(t.ptr + i, t.len - i, &c);
-			n = n ? n : 1;
-			r = buf_add(b, "\xef\xbf\xbd", 3, err);
-		} else if (c == '"' || c == '\\') {
-			char pair[2] = {'\\', (char)c};
+		if (t.ptr[i] == '"' || t.ptr[i] == '\\') {
+			char pair[2] = {'\\', t.ptr[i]};
 
+			n = 1;
 			r = buf_add(b, pair, 2, err);
-		} else if (utf8_hidden(c)) {
-			r = json_escape(b, c, err);
 		} else {
-			r = buf_add(b, t.ptr + i, n, err);
+			r = put_odd(b, t.ptr + i, t.len - i, &n, err);
 		}
 		i += n;
 	}

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_utf8.c - UTF-8: validity, the sanitiser, display columns; works on any bytes, in any locale */
+#include <string.h>
+
 #include "pagetrail/buf.h"
 #include "pagetrail/macros.h"
 #include "pagetrail/text.h"
@@ -172,6 +174,70 @@ int text_visible(struct text t, size_t max_bytes, struct buf *out, struct err *e
 	if (r == 0 && i < t.len)
 		r = buf_printf(out, err, "… (%zu bytes)", t.len);
 	return r;
+}
+
+/* The number in the hex digits of t, of which there are 1 to 6, in capitals. */
+static bool escape_number(struct text t, uint32_t *ret)
+{
+	*ret = 0;
+	for (size_t i = 0; i < t.len; i++) {
+		const char *digits = "0123456789ABCDEF", *d = t.ptr[i] ? strchr(digits, t.ptr[i]) : NULL;
+
+		if (!d)
+			return false;
+		*ret = *ret << 4 | (uint32_t)(d - digits);
+	}
+	return t.len > 0 && t.len <= 6 && *ret <= 0x10ffff;
+}
+
+/* One escape at t: its length, or 0; its bytes to out. Surrogates come back as the three bytes that they were. */
+static size_t unescape(struct text t, char out[4], size_t *ret)
+{
+	uint32_t c;
+	size_t n = 0, end;
+
+	*ret = 1;
+	if (t.len > 1 && t.ptr[1] == '\\') {
+		out[0] = '\\';
+		return 2;
+	}
+	if (t.len > 3 && t.ptr[1] == 'x' && escape_number(text_sub(t, 2, 2), &c)) {
+		out[0] = (char)c;
+		return 4;
+	}
+	end = t.len > 3 && t.ptr[1] == 'u' && t.ptr[2] == '{' ? text_find_char(t, '}', 3) : SIZE_MAX;
+	if (end == SIZE_MAX || !escape_number(text_sub(t, 3, end - 3), &c))
+		return 0;
+	if (c < 0x80) {
+		out[n++] = (char)c;
+	} else if (c < 0x800) {
+		out[n++] = (char)(0xc0 | c >> 6);
+	} else {
+		out[n++] = (char)(c < 0x10000 ? 0xe0 | c >> 12 : 0xf0 | c >> 18);
+		if (c >= 0x10000)
+			out[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+		out[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+	}
+	if (c >= 0x80)
+		out[n++] = (char)(0x80 | (c & 0x3f));
+	*ret = n;
+	return end + 1;
+}
+
+bool text_unvisible(struct text t, struct buf *out, struct err *err)
+{
+	bool any = false;
+
+	for (size_t i = 0, n = 0; i < t.len; i += n) {
+		char c[4] = {t.ptr[i]};
+		size_t len = 1;
+
+		n = t.ptr[i] == '\\' ? unescape(text_from(t, i), c, &len) : 1;
+		any |= t.ptr[i] == '\\';
+		if (n == 0 || buf_add(out, c, len, err) < 0)
+			return false;
+	}
+	return any;
 }
 
 static unsigned columns_of(uint32_t c)

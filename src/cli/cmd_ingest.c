@@ -342,10 +342,9 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	o.parsers = site.list;
 	o.n_parsers = site.n;
-	if (o.format && !format_known(text_of(o.format), o.parsers, o.n_parsers, wrappers, n_wrappers)) {
-		err_set(err, ERR_USAGE, "no format '%s'", o.format);
-		return err_hint(err, "see 'pagetrail formats list'");
-	}
+	rc = ingest_check(&o, err);
+	if (rc)
+		return rc;
 	if (o.plan && args.n < 2)
 		return err_set(err, ERR_USAGE, "--plan needs files to look at");
 	o.jobs = (unsigned)jobs;

@@ -4,7 +4,7 @@
  * Invariants: nothing is cut silently (a limit that was hit is said in the table's last line and in "truncated");
  * memory does not grow with the number of rows (the JSON document says row_count first, so its rows wait in an unnamed
  * temporary file; a table measures its columns on the first TABLE_MEASURED rows); foreign text reaches a terminal or
- * CSV only through text_visible(), JSON only through buf_json_string(). What is given out gathers in one buffer, which is
+ * CSV only through text_visible(), JSON only through buf_json_string() and buf_json_value(). What is given out gathers in one buffer, which is
  * written when it is full; a part gathers in a thread of its own until it is joined.
  */
 #include "rows.h"
@@ -217,7 +217,12 @@ static int put_words(struct rows *r, struct text v, struct err *err)
 	struct json_value doc, item;
 	struct text key, t;
 	char tmp[32];
-	int rc = json_parse(r->json, v, false, &doc, NULL, err);
+	CLEANUP(buf_done) struct buf clean = BUF_INIT(v.len * 6 + KIB);
+	int rc = text_utf8_valid(v) ? 0 : buf_json_value(&clean, v, err);
+	if (clean.len)
+		v = buf_text(&clean);
+	if (!rc)
+		rc = json_parse(r->json, v, false, &doc, NULL, err);
 	if (rc)
 		return rc < 0 ? rc : text_visible(v, CELL_MAX_BYTES, &r->row, err);
 	struct json_iter it = json_iter(doc);
@@ -236,7 +241,7 @@ static int json_cell(struct buf *to, struct text v, bool quote, struct err *err)
 {
 	if (!v.ptr)
 		return buf_add(to, "null", 4, err);
-	return quote ? buf_json_string(to, v, err) : buf_add_text(to, v, err);
+	return quote ? buf_json_string(to, v, err) : buf_json_value(to, v, err);
 }
 
 /* What comes before a JSON row. */

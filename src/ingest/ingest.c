@@ -445,18 +445,31 @@ static int open_formats(struct session *s, struct case_file *c, struct err *err)
 	return rc;
 }
 
+static int read_options(struct session *s, const struct ingest_options *o, struct err *err)
+{
+	if (o->format && !format_known(text_of(o->format), o->parsers, o->n_parsers, o->wrappers, o->n_wrappers)) {
+		err_set(err, ERR_USAGE, "no format '%s'", o->format);
+		return err_hint(err, "see 'pagetrail formats list'");
+	}
+	int rc = o->tz ? zone_open(&s->zone, text_of(o->tz), err) : 0;
+	return rc == 0 && o->sources_csv ? sources_read(&s->sources, o->sources_csv, o, err) : rc;
+}
+
+int ingest_check(const struct ingest_options *o, struct err *err)
+{
+	struct session s = {.o = o};
+	int rc = read_options(&s, o, err);
+	sources_done(&s.sources);
+	zone_close(s.zone);
+	return rc;
+}
+
 static int session_open(struct session *s, struct case_file *c, const struct ingest_options *o, struct err *err)
 {
 	*s = (struct session){.c = c, .o = o};
 	own_begin(&s->own, c ? case_path(c) : o->case_path);
 	spares_open(&s->spares);
-	if (o->format) {
-		if (!format_known(text_of(o->format), o->parsers, o->n_parsers, o->wrappers, o->n_wrappers))
-			return err_set(err, ERR_USAGE, "no format '%s'", o->format);
-	}
-	int rc = o->tz ? zone_open(&s->zone, text_of(o->tz), err) : 0;
-	if (rc == 0 && o->sources_csv)
-		rc = sources_read(&s->sources, o->sources_csv, o, err);
+	int rc = read_options(s, o, err);
 	if (rc == 0)
 		rc = open_formats(s, c, err);
 	if (rc == 0)

@@ -32,14 +32,11 @@ const char *reader_place(const struct reader *r)
 int reader_wrong(struct reader *r, struct json_value v, const char *expected)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * MAP_MAX_BYTES);
-	CLEANUP(buf_done) struct buf clean = BUF_INIT(64 * KIB);
 	struct text t = TEXT("nothing");
 	if (json_type(v) != JSON_NONE && !json_write(v, &b, NULL))
 		t = buf_text(&b);
-	if (text_visible(t, 60, &clean, NULL))
-		return err_nomem(r->err);
-	return err_set(r->err, ERR_INPUT, "the map is wrong at %s: expected %s, not %.*s", reader_place(r), expected,
-		       TEXT_ARG(buf_text(&clean)));
+	return err_set(r->err, ERR_INPUT, "the map is wrong at %s: expected %s, not %.*s%s", reader_place(r), expected,
+		       TEXT_ARG(text_sub(t, 0, 60)), t.len > 60 ? "…" : "");
 }
 
 int reader_keys(struct reader *r, struct json_value v, const char *const *keys, size_t n)

@@ -223,3 +223,10 @@ with Box() as box:
         f.seek(60)
         f.write((77).to_bytes(4, "big"))
     expect("77" in one_line_error(box.run("scope", "case.ptc", code=4)), "the newer version to be named")
+
+# what is refused before anything is read leaves no case behind
+with Box() as box:
+    box.write("a.log", "x\n")
+    for args, code in ((("--tz", "Foo"), 2), (("--sources", "nofile"), 3), (("--format", "none-such"), 2), (("--map", "nofile"), 3), (("--jobs", "0"), 2)):
+        one_line_error(box.run("ingest", "new.ptc", "a.log", *args, code=code))
+        expect(not os.path.exists(box.path("new.ptc")), f"{args}: no case")

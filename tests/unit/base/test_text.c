@@ -382,15 +382,66 @@ static void test_put_double(void **state)
 	}
 }
 
+/* What was printed is read back as the bytes that it was, whatever they are. */
+static void test_unvisible(void **state)
+{
+	static const char *const none[] = {"plain", "",      "\\q",         "\\",     "\\x4",
+					   "\\xff", "\\u{}", "\\u{110000}", "\\u{1B", "\\u{1b}"};
+	uint64_t seed = 7;
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		struct buf b = BUF_INIT(1024);
+		assert_false(text_unvisible(text_of(none[i]), &b, NULL));
+		buf_done(&b);
+	}
+	for (int round = 0; round < 20000; round++) {
+		struct buf shown = BUF_INIT(1024), back = BUF_INIT(1024), json = BUF_INIT(1024), again = BUF_INIT(1024);
+		char bytes[24];
+		size_t n = round % sizeof(bytes);
+		for (size_t i = 0; i < n; i++) {
+			seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+			bytes[i] = "\\\xe2\x80\x8b\xff\x1b\xf0\x9f\xed\xa0\x7f\"ax4{}u"[(seed >> 33) % 20];
+		}
+		const struct text t = {bytes, n};
+		assert_int_equal(text_visible(t, SIZE_MAX, &shown, NULL), 0);
+		bool escaped = text_find_char(buf_text(&shown), '\\', 0) != SIZE_MAX;
+		assert_int_equal(text_unvisible(buf_text(&shown), &back, NULL), escaped);
+		if (escaped) {
+			assert_int_equal(back.len, n);
+			assert_memory_equal(back.ptr, bytes, n);
+		}
+		/* a JSON value that is clean already stays; what was made of raw bytes by hand becomes what it should have been */
+		assert_int_equal(buf_json_string(&json, t, NULL), 0);
+		assert_true(text_utf8_valid(buf_text(&json)));
+		assert_int_equal(buf_json_value(&again, buf_text(&json), NULL), 0);
+		assert_string_equal(again.ptr, json.ptr);
+		buf_done(&shown);
+		buf_done(&back);
+		buf_done(&json);
+		buf_done(&again);
+	}
+	struct buf b = BUF_INIT(1024);
+	assert_int_equal(buf_json_value(&b, TEXT("[\"a\xff\xe2\x80\x8b\x7f\",\n{\"\xc3\xa9\":1}]"), NULL), 0);
+	assert_string_equal(b.ptr, "[\"a\xef\xbf\xbd\\u200B\\u007F\", {\"\xc3\xa9\":1}]");
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_views),       cmocka_unit_test(test_hash),
-	    cmocka_unit_test(test_integers),    cmocka_unit_test(test_doubles),
-	    cmocka_unit_test(test_seconds),     cmocka_unit_test(test_visible),
-	    cmocka_unit_test(test_visible_cut), cmocka_unit_test(test_visible_all_bytes),
-	    cmocka_unit_test(test_columns),     cmocka_unit_test(test_digits),
-	    cmocka_unit_test(test_find),        cmocka_unit_test(test_put_double),
+	    cmocka_unit_test(test_unvisible),
+	    cmocka_unit_test(test_views),
+	    cmocka_unit_test(test_hash),
+	    cmocka_unit_test(test_integers),
+	    cmocka_unit_test(test_doubles),
+	    cmocka_unit_test(test_seconds),
+	    cmocka_unit_test(test_visible),
+	    cmocka_unit_test(test_visible_cut),
+	    cmocka_unit_test(test_visible_all_bytes),
+	    cmocka_unit_test(test_columns),
+	    cmocka_unit_test(test_digits),
+	    cmocka_unit_test(test_find),
+	    cmocka_unit_test(test_put_double),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
