@@ -3,6 +3,9 @@
 """removal.py - taking logs away never clears anybody: no response gets into C4, no owner into E4, and totals stay whole;
 no candidate set gets smaller, and no bound of what was read of it, but for requests that no log knows any more
 
+What rests on a marker alone goes with it, and only that (docs/method.md, "Losing a log"): a response that was C1 against a no
+of another predicate, the owner of the marker, when no sighting of it is left, and owners of pages that only such responses read.
+
 Small fleets; each source alone, random pairs, and an hour cut out of a worker's logs. A response is found again by its
 rooms and rids. PAGETRAIL_SEED sets another start, PAGETRAIL_ROUNDS whole rounds of fleets (0: a short one).
 """
@@ -52,6 +55,11 @@ class Case:
         self.first = {r["name"]: r["first_ns"] for r in ask(case, "sql", "SELECT name, first_ns FROM request")["rows"]}
         self.attempts = {r["name"]: r["n"] for r in ask(case, "sql", "SELECT q.name, sum(coalesce(r.attempts, 1)) AS n FROM response r "
                                                         "JOIN request q USING(request) GROUP BY q.request")["rows"]}
+        self.lost = {r["name"] for r in ask(case, "sql", "SELECT DISTINCT q.name FROM sighting s JOIN request q ON q.request = s.planted_request "
+                                            "WHERE s.verdict = 'foreign'")["rows"]}  # their markers are seen elsewhere
+        self.readers = {}
+        for r in ask(case, "exposures")["rows"]:
+            self.readers.setdefault(r["owner_request"], set()).add(r["reader_request"])
         self.aliases = {}
         for r in ask(case, "sql", "SELECT q.name, a.value FROM alias a JOIN request q USING(request) "
                      "WHERE a.kind IN ('rid', 'room')")["rows"]:
@@ -66,9 +74,16 @@ class Case:
         return t["population"] == sum(t[c] for c in ALL_C.split(",")) == len(self.rows)
 
 
+def marker_gone(before, after):
+    """Was it confirmed by a marker, against what other records say, and is there no marker now?"""
+    return all(r["predicates"]["X"] == "yes" and "no" in r["predicates"].values() for r in before if r["class"] != "C4") and not any(
+        r["predicates"]["X"] == "yes" for r in after)
+
+
 def compare(what, full, less):
     check(less.whole(), f"{what}: totals add up", less.totals)
     cleared, unexposed, narrowed = [], [], []
+    unmarked = set()  # went with their marker
     for part in ("trigger_stands", "build_stands"):
         if less.totals[part] and not full.totals[part]:
             return  # the very records that disproved the hypothesis are gone: it stands again, for the whole case
@@ -86,10 +101,16 @@ def compare(what, full, less):
         before = {r["class"] for r in full.response.get(name, [])}
         after = [r for n in again for r in less.response.get(n, [])]
         if after and before and "C4" not in before and all(r["class"] == "C4" for r in after):
+            if marker_gone(full.response[name], after):
+                unmarked.add(name)
+                continue
             cleared.append([(r["request"], r["class"], r["predicates"], r["reasons"]) for r in full.response[name] + after])
+    for name, values in full.aliases.items():
+        again = set().union(*(less.by_alias.get(v, set()) for v in values if len(full.by_alias[v]) == 1))
         before = full.owner.get(name)
         after = [less.owner[n] for n in again if n in less.owner]
-        if before and before["class"] != "E4" and after and all(r["class"] == "E4" for r in after):
+        if before and before["class"] != "E4" and after and all(r["class"] == "E4" for r in after) and not (
+                before["grade"] == "content" and not any(n in less.lost for n in again)) and not full.readers.get(name, set()) & unmarked:
             unexposed.append((before, after))
         before, after = full.sets.get(name), [less.sets[n] for n in again if n in less.sets]
         if before and len(after) == 1 == len(again):
@@ -144,6 +165,9 @@ class Fleet:
         self.top = self.folder.name
         run("simulate", os.path.join(self.top, "fleet"), "--scenario", scenario, "--seed", str(seed), "--requests", str(requests))
         self.logs = os.path.join(self.top, "fleet", "logs")
+        markers = os.path.join(self.top, "fleet", "markers.json")
+        if os.path.exists(markers):
+            shutil.copy(markers, self.logs)
         self.files = sorted(os.path.relpath(os.path.join(p, f), self.logs) for p, _, names in os.walk(self.logs) for f in names)
 
     def without(self, gone, replace=None):
@@ -206,9 +230,11 @@ for i in range(ROUNDS):
     Fleet("late_write", SEED + 1 + i, 2000, 4, 3).test()
     Fleet("prefix_share", SEED + i, 100, 6, 2).test()
     Fleet("clean", SEED + i, 100, 6, 2, 1).test()
+    Fleet("canary", SEED + i, 300, 12, 3).test()
 if not ROUNDS:  # each source of the incident once, and some of the rest
     Fleet("incident", SEED, 300, 6, 2, 1).test()
     Fleet("late_write", SEED + 1, 2000, 1, 1, singles=6).test()
     Fleet("prefix_share", SEED, 100, 1, 1, singles=4).test()
     Fleet("clean", SEED, 100, 1, 1, 1, singles=4).test()
+    Fleet("canary", SEED, 300, 1, 1).test()
 finish()
