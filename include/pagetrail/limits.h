@@ -87,8 +87,12 @@
 #define PATTERN_DEPTH_LIMIT     1000
 /* Default ceiling of one arena. */
 #define ARENA_MAX_BYTES         (256 * MIB)
-/* Planted markers in one file; each is searched for in up to eleven spellings. A shorter one would be found by chance. */
+/* Planted markers in one file; each is searched for in about a dozen spellings, with quotes and the like in it in up to 64. A shorter
+ * one would be found by chance. */
 #define MARKERS_MAX             20000
+/* What all files of a case say of markers, and all spellings; more is said as a gap. */
+#define MARKERS_ALL_MAX         (5 * MARKERS_MAX)
+#define MARKER_SPELLINGS_MAX    (1u << 20)
 #define MARKER_MIN_BYTES        6
 #define MARKER_MAX_BYTES        256
 /* Places where markers were seen that a case keeps, about 100 bytes each; more is said as a gap. */

@@ -20,7 +20,7 @@ static int write_hit(struct sightings *s, struct sql *q, const struct hit *h, st
 	const struct account *a = only_account(p) ? only_account(p) : &none;
 	struct verdict v = sighting_verdict(p, h);
 	int rc = sql_text(q, 1, p->text, err);
-	const struct text texts[] = {text_of(spelling_names[s->needles[h->needle].how]),
+	const struct text texts[] = {text_of(spelling_names[s->needles[h->needle].spelled.how]),
 				     text_of(part_names[h->part]),
 				     a->said.planted_request,
 				     a->said.planted_tenant,
@@ -80,6 +80,7 @@ int sighting_write(struct case_file *c, struct err *err)
 {
 	struct sightings s = {.c = c, .seam = BUF_INIT(MIB)};
 	arena_init(&s.arena, ARENA_MAX_BYTES);
+	arena_init(&s.spellings, ARENA_MAX_BYTES);
 	int rc = sql_prepare(&s.tenant, c, "SELECT coalesce(tenant, 0) FROM request WHERE request = ?1", err);
 	if (rc == 0)
 		rc = sighting_plan(&s, err);
@@ -100,5 +101,6 @@ int sighting_write(struct case_file *c, struct err *err)
 	free(s.hits);
 	buf_done(&s.seam);
 	arena_done(&s.arena);
+	arena_done(&s.spellings);
 	return rc;
 }

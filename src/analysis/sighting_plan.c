@@ -56,7 +56,8 @@ static int load_files(struct sightings *s, struct accounts *a, struct err *err)
 		struct markers m = {0};
 		int64_t source = sql_get_int(q, 0);
 		rc = read_file(s, source, (uint64_t)sql_get_int(q, 1), &m, err);
-		for (size_t i = 0; rc == 0 && i < m.n; i++) {
+		s->unspelled |= rc == 0 && a->n + m.n > MARKERS_ALL_MAX;
+		for (size_t i = 0; rc == 0 && i < m.n && a->n < MARKERS_ALL_MAX; i++) {
 			rc = grow_array((void **)&a->list, &a->cap, a->n, sizeof(*a->list), err);
 			if (rc == 0)
 				a->list[a->n++] = (struct account){.said = m.list[i], .source = source};
@@ -369,6 +370,10 @@ int sighting_plan_write(struct sightings *s, struct err *err)
 		rc = write_trouble(s, i, err);
 	if (rc == 0)
 		rc = write_refused(s, err);
+	if (rc == 0 && s->unspelled)
+		rc = write_gap(
+		    s, "there are more spellings of markers than are searched for: of some markers not all, or none", 0,
+		    TEXT("[]"), err);
 	if (rc == 0 && s->full)
 		rc = write_gap(s, "markers stand in more places than are kept: a sighting may be missing", 0,
 			       TEXT("[]"), err);

@@ -9,41 +9,51 @@
 #include "pagetrail/evidence.h"
 #include "pagetrail/limits.h"
 
-struct spelling_of {
+struct adding {
 	struct sightings *s;
 	uint32_t marker;
+	bool plain; /* only the marker as it is; or only the other spellings */
 	struct err *err;
 };
 
-static int add_needle(void *ctx, enum spelling how, struct text spelled)
+/* There is room for some spellings only: all markers as they are come first. */
+static int add_needle(void *ctx, const struct spelled *spelled)
 {
-	struct spelling_of *x = ctx;
+	struct adding *x = ctx;
 	struct sightings *s = x->s;
+	if (x->plain != (spelled->how == SPELLED_PLAIN) || s->unspelled)
+		return 0;
+	struct needle n = {x->marker, *spelled};
+	n.spelled.text = arena_text(&s->spellings, spelled->text);
+	if (!n.spelled.text.ptr || s->n_needles == MARKER_SPELLINGS_MAX) {
+		s->unspelled = true;
+		return 0;
+	}
 	int rc = grow_array((void **)&s->needles, &s->cap_needles, s->n_needles, sizeof(*s->needles), x->err);
 	if (rc < 0)
 		return rc;
-	struct text kept = arena_text(&s->arena, spelled);
-	if (!kept.ptr)
-		return err_nomem(x->err);
-	s->needles[s->n_needles++] = (struct needle){x->marker, how, kept};
-	s->longest = MAX(s->longest, kept.len);
+	s->needles[s->n_needles++] = n;
+	s->longest = MAX(s->longest, n.spelled.text.len);
 	return 0;
 }
 
 static int compile_needles(struct sightings *s, struct err *err)
 {
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < s->n_planted; i++) {
-		struct spelling_of x = {s, (uint32_t)i, err};
-		rc = spellings_of(s->planted[i].text, add_needle, &x, err);
+	for (size_t i = 0; rc == 0 && i < 2 * s->n_planted; i++) {
+		size_t at = i % s->n_planted;
+		struct adding x = {s, (uint32_t)at, i < s->n_planted, err};
+		rc = spellings_of(s->planted[at].text, add_needle, &x, err);
 	}
 	if (rc < 0)
 		return rc;
-	struct text *texts = malloc(s->n_needles * sizeof(*texts));
+	struct text *texts = malloc((s->n_needles + 1) * sizeof(*texts));
 	if (!texts)
 		return err_nomem(err);
-	for (size_t i = 0; i < s->n_needles; i++)
-		texts[i] = s->needles[i].text;
+	for (size_t i = 0; i < s->n_needles; i++) {
+		struct text t = s->needles[i].spelled.text;
+		texts[i] = text_from(t, t.len - MIN(t.len, (size_t)NEEDLE_MAX_BYTES));
+	}
 	rc = literals_compile(&s->literals, texts, s->n_needles, err);
 	free(texts);
 	return rc == 0 ? literals_thread_new(&s->own, s->literals, err) : rc;
@@ -53,6 +63,7 @@ static int compile_needles(struct sightings *s, struct err *err)
 struct found {
 	const struct sightings *s;
 	struct literals_thread *thread;
+	struct text bytes;
 	struct hit *hits;
 	size_t n, cap;
 	uint64_t off;
@@ -62,17 +73,18 @@ struct found {
 static int add_hit(void *ctx, size_t which, size_t end)
 {
 	struct found *f = ctx;
+	const struct needle *n = &f->s->needles[which];
+	size_t len = n->spelled.text.len;
+	/* what begins before these bytes is found where they meet the ones before */
+	if (end < len || memcmp(f->bytes.ptr + end - len, n->spelled.text.ptr, len) != 0 ||
+	    !spelling_fits(&n->spelled, f->bytes, end - len))
+		return 0;
 	int rc = grow_array((void **)&f->hits, &f->cap, f->n, sizeof(*f->hits), f->err);
 	if (rc < 0)
 		return rc;
-	size_t len = f->s->needles[which].text.len;
 	uint64_t at = f->off + end - len;
-	f->hits[f->n++] = (struct hit){.off = at,
-				       .len = len,
-				       .at = at,
-				       .at_len = len,
-				       .needle = (uint32_t)which,
-				       .marker = f->s->needles[which].marker};
+	f->hits[f->n++] = (struct hit){
+	    .off = at, .len = len, .at = at, .at_len = len, .needle = (uint32_t)which, .marker = n->marker};
 	return 0;
 }
 
@@ -101,6 +113,7 @@ static int look(void *ctx, void **own, struct text bytes, uint64_t off, struct e
 	}
 	f->n = 0;
 	f->off = off;
+	f->bytes = bytes;
 	f->err = err;
 	return rc == 0 ? literals_search(s->literals, f->thread, bytes, add_hit, f, err) : rc;
 }
@@ -130,6 +143,7 @@ static int take_seam(struct sightings *s, struct text bytes, uint64_t off, struc
 	if (before && s->seam_off + before == off) {
 		rc = buf_add_text(&s->seam, text_sub(bytes, 0, MIN(bytes.len, room)), err);
 		across.off = s->seam_off;
+		across.bytes = buf_text(&s->seam);
 		if (rc == 0)
 			rc = literals_search(s->literals, s->own, buf_text(&s->seam), add_hit, &across, err);
 		size_t n = 0;
@@ -217,7 +231,7 @@ static void drop_nested(struct sightings *s)
 		struct hit h = s->hits[i];
 		bool same = widest && widest->source == h.source && widest->at + widest->at_len >= h.at + h.at_len;
 		bool equal = same && widest->at == h.at && widest->at_len == h.at_len;
-		if (same && (!equal || s->needles[widest->needle].how < s->needles[h.needle].how))
+		if (same && (!equal || s->needles[widest->needle].spelled.how < s->needles[h.needle].spelled.how))
 			continue;
 		s->hits[n] = h;
 		if (!same)

@@ -40,10 +40,11 @@ struct planted { /* one marker; its accounts are said to be true, and at most on
 	size_t n;
 };
 
+/* What is searched for is the end of a spelling; its beginning, and what stands beside it, is compared where that was found. */
+enum { NEEDLE_MAX_BYTES = 48 };
 struct needle {
 	uint32_t marker;
-	enum spelling how;
-	struct text text;
+	struct spelled spelled;
 };
 
 struct hit {
@@ -61,7 +62,7 @@ struct hit {
 
 struct sightings {
 	struct case_file *c;
-	struct arena arena;
+	struct arena arena, spellings;
 	struct planted *planted; /* by text */
 	size_t n_planted;
 	struct needle *needles;
@@ -69,7 +70,8 @@ struct sightings {
 	struct literals *literals;
 	struct hit *hits;
 	size_t n, cap;
-	bool full;
+	bool full;      /* not all hits were kept */
+	bool unspelled; /* not all spellings were looked for */
 	/* the walk */
 	int64_t source;
 	struct buf seam; /* end of the chunk before, and beginning of this one */

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # canary.py - plans of markers, files of markers that are wrong, and what canary says of markers that it cannot place
+import base64
+import collections
 import json
 import os
 import sys
+import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from run import Box, expect, one_line_error
@@ -50,6 +53,24 @@ with Box() as box:
         expect(word in text.split("NOTE", 1)[1], f"{word} is named: {text}")
     rows = {r["marker"]: r["trouble"] for r in box.json("query", "case.ptc", "planted")["rows"]}
     expect(rows["other-marker-1"] == "request_in_no_log", f"the beginning of an id is no id: {rows}")
+
+    # as others write it, also longer than what is searched for at once, and where the reader's pieces meet
+    word, short = "schön/a word-12345678", "qz7Kx9"
+    forms = [json.dumps(word)[1:-1], json.dumps(word).replace("/", "\\/")[1:-1], json.dumps(json.dumps(word))[3:-3],
+             "".join("\\u%04x" % ord(c) for c in word), "".join("\\\\u%04X" % ord(c) for c in word),
+             urllib.parse.quote_plus(word), urllib.parse.quote(word, safe="").lower(), word.encode().hex()]
+    short_forms = [base64.b64encode(("x" * n + short + "and so on").encode()).decode() for n in range(3)]
+    near = [base64.b64encode(("x" * n + short[:-1] + "8and so on").encode()).decode() for n in range(3)]
+    filler = "nothing of note stands here\n" * 1500
+    with open(box.path("notes.txt"), "w", encoding="utf-8") as f:
+        for _ in range(60):
+            f.write("\n".join(forms + short_forms + near) + "\n" + filler)
+    write("s.json", {"markers": [{"marker": word}, {"marker": short}]})
+    box.run("ingest", "spelled.ptc", "notes.txt", code=(0, 3))
+    doc = box.json("canary", "spelled.ptc", "--markers", "s.json")
+    got = collections.Counter((r["marker"], r["spelling"]) for r in doc["rows"])
+    want = {(word, "json"): 300, (word, "percent"): 120, (word, "hex"): 60, (short, "base64"): 180}
+    expect(got == want, f"each form each time: {got}")
 
     # files that are wrong: refused, said where, and never quietly ingested
     for name, doc, where in (("twice.json", '{"markers":[{"marker":"abcdef","planted_request":"a","planted_request":"b"}]}', "markers[0].planted_request"),

@@ -110,32 +110,68 @@ static void test_count(void **state)
 }
 
 /* ---- spellings ---- */
-struct spelled {
-	char all[2048];
+struct gathered {
+	char all[8192];
 	unsigned n;
 };
 
-static int on_spelling(void *ctx, enum spelling how, struct text spelled)
+static int on_spelling(void *ctx, const struct spelled *spelled)
 {
-	struct spelled *s = ctx;
+	struct gathered *s = ctx;
 	size_t at = strlen(s->all);
 	s->n++;
-	snprintf(s->all + at, sizeof(s->all) - at, "%s:%.*s|", spelling_names[how], TEXT_ARG(spelled));
+	snprintf(s->all + at, sizeof(s->all) - at, "%s:%.*s|", spelling_names[spelled->how], TEXT_ARG(spelled->text));
 	return 0;
 }
 
 static void test_spellings(void **state)
 {
 	(void)state;
-	struct spelled s = {0};
+	struct gathered s = {0};
 	assert_int_equal(spellings_of(TEXT("mark-00112233"), on_spelling, &s, NULL), 0);
 	/* base64("mark-00112233") = bWFyay0wMDExMjIzMw==, after one byte …, after two */
-	assert_string_equal(s.all, "plain:mark-00112233|hex:6d61726b2d3030313132323333|hex:6D61726B2D3030313132323333|"
-				   "base64:bWFyay0wMDExMjIzM|base64:1hcmstMDAxMTIyMz|base64:tYXJrLTAwMTEyMjMz|");
-	s = (struct spelled){0};
-	assert_int_equal(spellings_of(TEXT("a \"q\"/"), on_spelling, &s, NULL), 0);
-	assert_non_null(strstr(s.all, "json:a \\\"q\\\"/|"));
-	assert_non_null(strstr(s.all, "percent:a%20%22q%22%2F|"));
+	assert_string_equal(
+	    s.all, "plain:mark-00112233|"
+		   "json:\\u006d\\u0061\\u0072\\u006b\\u002d\\u0030\\u0030\\u0031\\u0031\\u0032\\u0032\\u0033\\u0033|"
+		   "json:\\u006D\\u0061\\u0072\\u006B\\u002D\\u0030\\u0030\\u0031\\u0031\\u0032\\u0032\\u0033\\u0033|"
+		   "json:"
+		   "\\\\u006d\\\\u0061\\\\u0072\\\\u006b\\\\u002d\\\\u0030\\\\u0030\\\\u0031\\\\u0031\\\\u0032\\\\u0032"
+		   "\\\\u0033\\\\u0033|"
+		   "json:"
+		   "\\\\u006D\\\\u0061\\\\u0072\\\\u006B\\\\u002D\\\\u0030\\\\u0030\\\\u0031\\\\u0031\\\\u0032\\\\u0032"
+		   "\\\\u0033\\\\u0033|"
+		   "hex:6d61726b2d3030313132323333|hex:6D61726B2D3030313132323333|"
+		   "base64:bWFyay0wMDExMjIzM|base64:1hcmstMDAxMTIyMz|base64:tYXJrLTAwMTEyMjMz|");
+	/* what different writers make of it */
+	static const struct {
+		const char *text, *spelled[12];
+	} written[] = {
+	    {"a \"q\"/",
+	     {"json:a \\\"q\\\"/|", "json:a \\\"q\\\"\\/|", "json:a \\\\\\\"q\\\\\\\"/|",
+	      "json:a \\\\\\\"q\\\\\\\"\\\\\\/|", "json:a \\u0022q\\u0022/|", "percent:a%20%22q%22%2F|",
+	      "percent:a%20%22q%22%2f|", "percent:a+%22q%22%2F|", "percent:a%20%22q%22/|"}},
+	    {"sch\xc3\xb6n<1>",
+	     {"json:sch\\u00f6n<1>|", "json:sch\\u00F6n<1>|", "json:sch\xc3\xb6n\\u003c1\\u003e|",
+	      "json:sch\\u00F6n\\u003C1\\u003E|", "json:sch\\\\u00f6n<1>|", "percent:sch%C3%B6n%3C1%3E|",
+	      "percent:sch%c3%b6n%3c1%3e|"}},
+	    {"\xf0\x9f\x98\x80 smile",
+	     {"json:\\ud83d\\ude00 smile|", "json:\\uD83D\\uDE00 smile|", "percent:%F0%9F%98%80+smile|"}},
+	    {"ab\ncd\x01", {"json:ab\\ncd\\u0001|", "json:ab\\\\ncd\\\\u0001|"}},
+	    {"bad\xff\xc3", {"plain:bad\xff\xc3|", "percent:bad%FF%C3|"}},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
+		s = (struct gathered){0};
+		assert_int_equal(spellings_of(text_of(written[i].text), on_spelling, &s, NULL), 0);
+		assert_true(s.n <= SPELLINGS_MAX);
+		for (size_t k = 0; k < ARRAY_SIZE(written[i].spelled) && written[i].spelled[k]; k++)
+			if (!strstr(s.all, written[i].spelled[k]))
+				fail_msg("'%s' is not in %s", written[i].spelled[k], s.all);
+	}
+	/* everything that can be escaped at once */
+	s = (struct gathered){0};
+	assert_int_equal(
+	    spellings_of(TEXT("\xc3\xa9 /\"'<>&=+`\\\x01!*(),#~\xf0\x9f\x98\x80\xff?>"), on_spelling, &s, NULL), 0);
+	assert_true(s.n > 20);
 	/* in Base64 wherever it stands in a longer text */
 	static const char text[] = "mark-00112233?>";
 	char plain[64], coded[128];
@@ -150,13 +186,61 @@ static void test_spellings(void **state)
 				coded[n++] = digits[v >> k & 63];
 		}
 		coded[n] = 0;
-		s = (struct spelled){0};
+		s = (struct gathered){0};
 		assert_int_equal(spellings_of(TEXT("mark-00112233?>"), on_spelling, &s, NULL), 0);
 		bool found = false;
 		for (char *p = strtok(s.all, "|"); p; p = strtok(NULL, "|"))
 			found |= !strncmp(p, "base64:", 7) && strstr(coded, p + 7);
 		if (!found)
 			fail_msg("not in %s", coded);
+	}
+}
+
+/* ---- short ones in Base64 ---- */
+static void base64_of(const char *plain, char *coded)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t n = 0, len = strlen(plain) / 3 * 3;
+	for (size_t i = 0; i < len; i += 3) {
+		unsigned v = (unsigned)(unsigned char)plain[i] << 16 | (unsigned)(unsigned char)plain[i + 1] << 8 |
+			     (unsigned char)plain[i + 2];
+		for (int k = 18; k >= 0; k -= 6)
+			coded[n++] = digits[v >> k & 63];
+	}
+	coded[n] = 0;
+}
+
+struct seek {
+	struct text coded;
+	unsigned found;
+};
+
+static int on_fit(void *ctx, const struct spelled *p)
+{
+	struct seek *s = ctx;
+	for (size_t at = 0; p->how == SPELLED_BASE64 && at + p->text.len <= s->coded.len; at++)
+		s->found += text_eq(text_sub(s->coded, at, p->text.len), p->text) && spelling_fits(p, s->coded, at);
+	return 0;
+}
+
+/* Six bytes are found at any place, and what differs from them in one bit is not. */
+static void test_short_base64(void **state)
+{
+	(void)state;
+	for (int before = 0; before < 6; before++) {
+		for (int bit = -1; bit < 48; bit++) {
+			char marker[] = "qz7Kx9", plain[64], coded[128];
+			if (bit >= 0)
+				marker[bit / 8] = (char)(marker[bit / 8] ^ 1 << bit % 8);
+			if (bit >= 0 && !marker[bit / 8])
+				continue;
+			snprintf(plain, sizeof(plain), "%.*s%s and so on", before, "xyzxyzxyz", marker);
+			base64_of(plain, coded);
+			struct seek s = {.coded = text_of(coded)};
+			assert_int_equal(spellings_of(TEXT("qz7Kx9"), on_fit, &s, NULL), 0);
+			if (s.found != (bit < 0))
+				fail_msg("%d before, bit %d: found %u in %s", before, bit, s.found, coded);
+		}
 	}
 }
 
@@ -245,8 +329,8 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_file),   cmocka_unit_test(test_count), cmocka_unit_test(test_spellings),
-	    cmocka_unit_test(test_search), cmocka_unit_test(test_none),
+	    cmocka_unit_test(test_file),         cmocka_unit_test(test_count),  cmocka_unit_test(test_spellings),
+	    cmocka_unit_test(test_short_base64), cmocka_unit_test(test_search), cmocka_unit_test(test_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
