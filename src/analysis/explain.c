@@ -407,6 +407,30 @@ static void explain_close(void *state)
 	free(x);
 }
 
+static int explain_request(struct explain *x, int64_t request, struct err *err)
+{
+	struct findings *all = x->answers->findings;
+	size_t first, n;
+	int rc = findings_of_request(all, request, &first, &n, err);
+	uint32_t *order = rc == 0 ? malloc((n + 1) * sizeof(*order)) : NULL;
+	if (rc == 0 && !order)
+		rc = err_nomem(err);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		order[i] = (uint32_t)(first + i);
+	if (rc == 0)
+		rc = findings_sort(all, order, n, err);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		struct finding f;
+		rc = findings_get(all, order[i], &f, err);
+		if (rc == 0)
+			rc = findings_candidates(all, &f, err);
+		if (rc == 0)
+			rc = explain_finding(x, &f, err);
+	}
+	free(order);
+	return rc;
+}
+
 static int explain_open(void *ctx, const struct text *args, void **ret, struct err *err)
 {
 	struct explain *x = calloc(1, sizeof(*x));
@@ -421,11 +445,8 @@ static int explain_open(void *ctx, const struct text *args, void **ret, struct e
 		rc = request = 0;
 	if (rc == 0)
 		rc = analysis_answers(x->analysis, ANSWERS_FINDINGS, &x->answers, err);
-	for (size_t i = 0; rc == 0 && i < x->answers->findings->n; i++) {
-		const struct finding *f = &x->answers->findings->all[i];
-		if (request && f->request == request)
-			rc = explain_finding(x, f, err);
-	}
+	if (rc == 0 && request)
+		rc = explain_request(x, request, err);
 	if (rc < 0) {
 		explain_close(x);
 		return rc;

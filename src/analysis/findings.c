@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* findings.c - one finding per response: loads boots, legs and responses side by side, and classifies
+/* findings.c - one finding per response: predicates from its legs, boots and page logs, then its class
  *
- * Two passes: predicates and class of each, then the hypothesis check. One confirmed response (C1) with T=no, or with
- * A=no, disproves that part of the hypothesis: it stops excluding anything in the whole case, and every class is
- * computed again.
+ * A response depends on its own rows, and on boots, edges and covers that stay as they are: so responses are gone through in
+ * ranges, in threads, each of which leaves its signs in its own place. A class follows from the sign, and how many have each
+ * sign is counted; so classes, totals and the hypothesis check look at some hundred signs, not at responses. One confirmed
+ * response (C1) with T=no, or with A=no, disproves that part of the hypothesis: it stops excluding anything in the whole case.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "findings.h"
+#include "pagetrail/thread.h"
 
 #define REASON_TEXT(id, code, about, says) [REASON_##id] = {code, about, says},
 const struct reason_text reason_texts[N_REASONS] = {REASONS(REASON_TEXT)};
@@ -22,26 +24,7 @@ const char *reason_says(struct text code)
 	return NULL;
 }
 
-struct loader {
-	struct case_file *c;
-	struct findings *f;
-	const struct analysis_params *params;
-	struct sql *legs, *responses;
-	bool leg_there;
-	int64_t leg_request;
-	struct served_leg *held; /* legs of the request at hand */
-	size_t n_held, cap_held;
-	int64_t held_request;
-	size_t cap;           /* of f->all */
-	struct map worker_at; /* worker row -> index in lineage.workers */
-};
-
-static void because(struct finding *f, enum reason r)
-{
-	f->reasons |= UINT64_C(1) << r;
-}
-
-static enum served_as role_of(struct text t)
+static int role_of(struct text t)
 {
 	return text_is(t, "prefill")   ? AS_PREFILL
 	       : text_is(t, "decode")  ? AS_DECODE
@@ -49,18 +32,18 @@ static enum served_as role_of(struct text t)
 				       : AS_UNKNOWN;
 }
 
-static enum outcome outcome_of(struct text t)
+static int outcome_of(struct text t)
 {
 	static const char *const names[] = {
 	    [OUTCOME_FINISHED] = "finished", [OUTCOME_REJECTED] = "rejected", [OUTCOME_TRUNCATED] = "truncated",
 	    [OUTCOME_ABORTED] = "aborted",   [OUTCOME_FAILED] = "failed",     [OUTCOME_LATE_READ] = "late_read"};
 	for (unsigned i = OUTCOME_FINISHED; i < ARRAY_SIZE(names); i++)
 		if (text_is(t, names[i]))
-			return (enum outcome)i;
+			return (int)i;
 	return OUTCOME_UNKNOWN;
 }
 
-static enum length_flag length_flag_of(struct text t)
+static int length_flag_of(struct text t)
 {
 	return text_is(t, "exact")      ? LENGTH_EXACT
 	       : text_is(t, "at_least") ? LENGTH_AT_LEAST
@@ -68,9 +51,22 @@ static enum length_flag length_flag_of(struct text t)
 					: LENGTH_NONE;
 }
 
-static enum tri tri_of(struct text t)
+static int tri_of(struct text t)
 {
 	return text_is(t, "yes") ? TRI_YES : text_is(t, "no") ? TRI_NO : TRI_UNKNOWN;
+}
+
+/* The meaning of a text. */
+static int means(struct finder *x, unsigned which, struct text t, int (*of)(struct text t))
+{
+	if (!t.len || t.len > sizeof(x->last[which].text))
+		return of(t);
+	if (t.len != x->last[which].len || memcmp(t.ptr, x->last[which].text, t.len) != 0) {
+		memcpy(x->last[which].text, t.ptr, t.len);
+		x->last[which].len = t.len;
+		x->last[which].means = of(t);
+	}
+	return x->last[which].means;
 }
 
 /* ---- boots ---- */
@@ -95,12 +91,11 @@ static void fill_boot(struct served_boot *b, struct text engine, const struct an
 	}
 }
 
-static int load_boots(struct loader *l, struct err *err)
+static int load_boots(struct findings *f, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct findings *f = l->f;
 	int rc = sql_prepare(
-	    &s, l->c,
+	    &s, f->c,
 	    "SELECT b.boot, b.worker, b.started_ns, b.ended_ns, b.context_len, b.pool_tokens, b.input_limit, "
 	    "coalesce(b.role, w.role), coalesce(b.engine, w.engine), b.version, b.model, b.page_size "
 	    "FROM boot b JOIN worker w USING(worker) ORDER BY b.boot",
@@ -117,71 +112,85 @@ static int load_boots(struct loader *l, struct err *err)
 		b->context_len = sql_get_time(s, 4);
 		b->pool_tokens = sql_get_time(s, 5);
 		b->input_limit = sql_get_time(s, 6);
-		b->role = role_of(sql_get_text(s, 7));
+		b->role = (enum served_as)role_of(sql_get_text(s, 7));
 		b->affected = version_affected(sql_get_text(s, 8), sql_get_text(s, 9), &b->why);
 		b->model = arena_text(&f->arena, sql_get_text(s, 10));
 		b->page_size = sql_get_time(s, 11);
-		fill_boot(b, sql_get_text(s, 8), l->params);
+		fill_boot(b, sql_get_text(s, 8), &f->params);
 	}
 	return rc;
 }
 
-/* ---- legs and responses, side by side, both by request ---- */
-static int next_leg(struct loader *l, struct err *err)
+/* ---- legs ---- */
+
+static int leg_cmp(const void *a, const void *b)
 {
-	int rc = sql_step(l->legs, err);
-	l->leg_there = rc == 1;
-	l->leg_request = rc == 1 ? sql_get_int(l->legs, 0) : INT64_MAX;
-	return rc < 0 ? rc : 0;
+	const struct served_leg *x = a, *y = b;
+	int64_t s = x->started_ns != TIME_UNKNOWN ? x->started_ns : x->finished_ns;
+	int64_t t = y->started_ns != TIME_UNKNOWN ? y->started_ns : y->finished_ns;
+	if (x->attempt != y->attempt)
+		return x->attempt < y->attempt ? -1 : 1;
+	if (s != t)
+		return s < t ? -1 : 1;
+	return (x->leg > y->leg) - (x->leg < y->leg);
 }
 
-static int hold_legs(struct loader *l, int64_t request, struct err *err)
+static int64_t or_none(int64_t v)
 {
-	if (l->held_request == request) /* one request, several responses */
+	return v == UNSAID ? 0 : v;
+}
+
+static struct served_leg leg_at_hand(struct finder *x)
+{
+	const struct row_range *r = x->legs;
+	return (struct served_leg){
+	    .leg = row_range_int(r, LEG_ROW_LEG),
+	    .attempt = or_none(row_range_int(r, LEG_ROW_ATTEMPT)),
+	    .worker = or_none(row_range_int(r, LEG_ROW_WORKER)),
+	    .boot = or_none(row_range_int(r, LEG_ROW_BOOT)),
+	    .started_ns = row_range_int(r, LEG_ROW_STARTED_NS),
+	    .finished_ns = row_range_int(r, LEG_ROW_FINISHED_NS),
+	    .input_tokens = row_range_int(r, LEG_ROW_INPUT_TOKENS),
+	    .output_tokens = row_range_int(r, LEG_ROW_OUTPUT_TOKENS),
+	    .rejected_tokens = row_range_int(r, LEG_ROW_REJECTED_TOKENS),
+	    .limit_tokens = row_range_int(r, LEG_ROW_LIMIT_TOKENS),
+	    .role = (enum served_as)means(x, FINDER_ROLE, row_range_text(r, LEG_ROW_ROLE), role_of),
+	    .outcome = (enum outcome)means(x, FINDER_OUTCOME, row_range_text(r, LEG_ROW_OUTCOME), outcome_of),
+	    .flag = (enum length_flag)means(x, FINDER_LEG_FLAG, row_range_text(r, LEG_ROW_INPUT_FLAG), length_flag_of)};
+}
+
+/* In order of attempt, then time. */
+static int hold_legs(struct finder *x, int64_t request, struct err *err)
+{
+	if (x->held_request == request) /* one request, several responses */
 		return 0;
-	l->held_request = request;
-	l->n_held = 0;
-	while (l->leg_there && l->leg_request <= request) {
-		if (l->leg_request == request) {
-			if (l->n_held == l->cap_held) {
-				size_t cap = l->cap_held ? l->cap_held * 2 : 16;
-				struct served_leg *more = realloc(l->held, cap * sizeof(*more));
-				if (!more)
-					return err_nomem(err);
-				l->held = more;
-				l->cap_held = cap;
-			}
-			struct sql *s = l->legs;
-			l->held[l->n_held++] = (struct served_leg){.leg = sql_get_int(s, 1),
-								   .attempt = sql_get_int(s, 2),
-								   .worker = sql_get_int(s, 3),
-								   .boot = sql_get_int(s, 4),
-								   .started_ns = sql_get_time(s, 5),
-								   .finished_ns = sql_get_time(s, 6),
-								   .input_tokens = sql_get_time(s, 7),
-								   .output_tokens = sql_get_time(s, 8),
-								   .rejected_tokens = sql_get_time(s, 9),
-								   .limit_tokens = sql_get_time(s, 10),
-								   .role = role_of(sql_get_text(s, 11)),
-								   .outcome = outcome_of(sql_get_text(s, 12)),
-								   .flag = length_flag_of(sql_get_text(s, 13))};
-		}
-		int rc = next_leg(l, err);
+	x->held_request = 0;
+	x->n_held = 0;
+	bool sorted = true;
+	int rc = row_range_seek(x->legs, request, err);
+	while (rc == 1 && row_range_request(x->legs) == request) {
+		rc = grow_array((void **)&x->held, &x->cap_held, x->n_held, sizeof(*x->held), err);
 		if (rc < 0)
 			return rc;
+		x->held[x->n_held] = leg_at_hand(x);
+		sorted &= !x->n_held || leg_cmp(&x->held[x->n_held - 1], &x->held[x->n_held]) <= 0;
+		x->n_held++;
+		rc = row_range_next(x->legs, err);
 	}
-	return 0;
+	if (!sorted)
+		qsort(x->held, x->n_held, sizeof(*x->held), leg_cmp);
+	x->held_request = rc < 0 ? 0 : request;
+	return MIN(rc, 0);
 }
 
 /* ---- X ---- */
 
 /* Requests in whose responses somebody else's marker was seen. That none was seen says nothing: X is never no. */
-static int load_marked(struct loader *l, struct err *err)
+static int load_marked(struct findings *f, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct findings *f = l->f;
 	size_t cap = 0;
-	int rc = sql_prepare(&s, l->c,
+	int rc = sql_prepare(&s, f->c,
 			     "SELECT seen_request, max(cross_tenant = 'yes'), min(cross_tenant = 'no'), max(reason = "
 			     "'not_in_prompt'), max(before_planted) FROM sighting WHERE verdict = 'foreign' GROUP BY "
 			     "seen_request ORDER BY seen_request",
@@ -230,365 +239,275 @@ static void set_content(const struct findings *all, struct finding *f)
 		f->cross_tenant = m->cross_tenant;
 }
 
-/* ---- L ---- */
-static int read_cmp(const void *a, const void *b)
+static bool is_among(const int64_t *list, size_t n, int64_t request)
 {
-	const struct foreign_read *x = a, *y = b;
-	if (x->reader != y->reader)
-		return x->reader < y->reader ? -1 : 1;
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	return (x->edge > y->edge) - (x->edge < y->edge);
+	return n && bsearch(&request, list, n, sizeof(request), id_cmp);
 }
 
-/* Edges that can make L, by reader. */
-static int load_reads(struct loader *l, struct err *err)
+enum { REQUESTS_AT_ONCE = 1 << 15 };
+
+/* Requests that were joined by time and length. */
+static int load_loose(struct findings *f, struct err *err)
 {
-	struct findings *f = l->f;
+	struct row_book *book = NULL;
 	size_t cap = 0;
-	int rc = 0;
-	for (uint32_t w = 0; rc == 0 && w < f->lineage->n_workers; w++) {
-		const struct lineage_worker *worker = &f->lineage->workers[w];
-		if (worker->id)
-			rc = map_put(&l->worker_at, (uint64_t)worker->id, w, err);
-		for (size_t i = 0; rc == 0 && i < worker->n_edges; i++) {
-			const struct edge *e = &worker->edges[i];
-			if (!e->owner || e->kind == EDGE_SHARED || e->kind == EDGE_UNINITIALISED)
+	int rc = row_book_open(&book, f->c, ROWS_ALIAS, 1u << ALIAS_RULE, err);
+	int64_t n = rc == 0 ? row_book_rows(f->requests) : 0;
+	for (int64_t from = 1; rc == 0 && from <= n; from += REQUESTS_AT_ONCE) {
+		struct row_range *r = NULL;
+		rc = row_range_read(&r, book, from, from + REQUESTS_AT_ONCE - 1, err);
+		if (rc == 0)
+			rc = row_range_seek(r, from, err);
+		for (; rc == 1 && row_range_request(r) < from + REQUESTS_AT_ONCE; rc = row_range_next(r, err)) {
+			if (!text_eq(row_range_text(r, ALIAS_RULE), TEXT("time_and_length")) ||
+			    (f->n_loose && f->loose[f->n_loose - 1] == row_range_request(r)))
 				continue;
-			if (f->n_reads == cap) {
-				cap = cap ? cap * 2 : 256;
-				struct foreign_read *more = realloc(f->reads, cap * sizeof(*more));
-				if (!more)
-					return err_nomem(err);
-				f->reads = more;
-			}
-			f->reads[f->n_reads++] = (struct foreign_read){e->reader, w, e};
+			rc = grow_array((void **)&f->loose, &cap, f->n_loose, sizeof(*f->loose), err);
+			if (rc < 0)
+				break;
+			f->loose[f->n_loose++] = row_range_request(r);
 		}
+		row_range_free(r);
+		if (rc >= 0)
+			rc = case_stopped(f->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : 0;
 	}
-	if (f->n_reads)
-		qsort(f->reads, f->n_reads, sizeof(*f->reads), read_cmp);
+	row_book_close(book);
 	return rc;
 }
 
-static const struct lineage_worker *log_of(const struct loader *l, int64_t worker)
-{
-	const uint32_t *at = map_find(&l->worker_at, (uint64_t)worker);
-	return at ? &l->f->lineage->workers[*at] : NULL;
-}
+/* ---- one response ---- */
 
-/* Is this read of an attempt that did not give the answer? served: the answering leg. */
-static bool of_other_attempt(const struct loader *l, const struct served_leg *served, const struct foreign_read *r)
+/* The one at hand in x->responses: predicates and reasons; what follows from the whole case is missing. */
+static int find(struct finder *x, struct finding *ret, struct err *err)
 {
-	bool here = false, there = false;
-	if (!served)
-		return false;
-	int64_t worker = l->f->lineage->workers[r->worker].id;
-	for (size_t i = 0; i < l->n_held; i++) {
-		if (l->held[i].worker != worker)
-			continue;
-		if (l->held[i].attempt == served->attempt)
-			here = true;
-		else
-			there = true;
-	}
-	if (!there)
-		return false;
-	if (!here)
-		return true;
-	return served->worker == worker && served->started_ns != TIME_UNKNOWN && r->edge->last_ns != TIME_UNKNOWN &&
-	       r->edge->last_ns < served->started_ns;
-}
-
-static const struct cover *cover_of(const struct loader *l, const struct served_leg *leg, uint32_t actor)
-{
-	const struct lineage_worker *w = leg ? log_of(l, leg->worker) : NULL;
-	return w && w->sweep ? sweep_cover(w->sweep, actor) : NULL;
-}
-
-/* Nothing of the answer rests on what this leg did: it refused, or the decode leg got its placeholder alone. Where the
- * decode worker's page log says what arrived, it decides. */
-static bool unused(const struct loader *l, const struct finding *f, const struct served_leg *leg,
-		   const struct served_leg *served)
-{
-	bool refused = leg->outcome == OUTCOME_REJECTED, aborted = leg->outcome == OUTCOME_ABORTED;
-	bool placeholder =
-	    f->reasons >> REASON_HANDOFF_MISMATCH & 1 && leg->input_tokens != UNSAID && leg->input_tokens <= 1;
-	if (leg->role != AS_PREFILL || !(refused || aborted || placeholder))
-		return false;
-	const struct cover *c = cover_of(l, served, actors_of_request(l->f->lineage->actors, f->request));
-	int got = c ? cover_got(c) : -1;
-	return got == 0 || (got < 0 && !aborted);
-}
-
-/* Is this read of a prefill leg on which nothing rests? */
-static bool of_unused(const struct loader *l, const struct finding *f, const struct served_leg *served,
-		      const struct foreign_read *r)
-{
-	int64_t worker = l->f->lineage->workers[r->worker].id;
-	bool any = false;
-	for (size_t i = 0; i < l->n_held; i++) {
-		const struct served_leg *leg = &l->held[i];
-		if (leg->worker != worker || (served && leg->attempt != served->attempt))
-			continue;
-		if (!unused(l, f, leg, served))
-			return false;
-		any = true;
-	}
-	return any;
-}
-
-/* How far the page log of one leg covers it: 1 wholly, 0 not wholly, -1 there is none. */
-static int leg_covered(const struct loader *l, const struct served_leg *leg, uint32_t actor)
-{
-	const struct lineage_worker *w = log_of(l, leg->worker);
-	if (!w)
-		return -1;
-	const struct cover *c = cover_of(l, leg, actor);
-	if (!c || c->broken || c->open)
-		return 0;
-	/* Other attempts on this worker: what the log holds must be this one's, not theirs alone. */
-	for (size_t i = 0; i < l->n_held; i++) {
-		const struct served_leg *other = &l->held[i];
-		if (other->worker != leg->worker || other->attempt == leg->attempt)
-			continue;
-		if (leg->started_ns == TIME_UNKNOWN || c->last_ns == TIME_UNKNOWN || c->last_ns < leg->started_ns)
-			return 0;
-	}
-	return 1;
-}
-
-/* Does the whole page log of a leg show what it read? Nothing that was delivered came of nothing. */
-static bool leg_shown(const struct loader *l, struct finding *f, const struct served_leg *leg, uint32_t actor)
-{
-	const struct cover *c = cover_of(l, leg, actor);
-	const struct served_boot *boot = boot_find(l->f->boots, l->f->n_boots, leg->boot);
-	enum reason why;
-	if (c->untold)
-		because(f, REASON_READ_UNTOLD);
-	if (leg->role == AS_PREFILL || f->p.d == TRI_NO)
-		return !c->untold;
-	int64_t tokens = leg->flag == LENGTH_EXACT ? leg->input_tokens : UNSAID;
-	if (tokens == UNSAID && f->flag == LENGTH_EXACT)
-		tokens = f->prompt_tokens;
-	if (cover_shows_reading(c, tokens, boot ? boot->page_size : UNSAID, &why))
-		return !c->untold;
-	because(f, why);
-	return false;
-}
-
-/* Does every leg that the answer rests on have a whole page log? If not, says which one is missing. */
-static bool covered(const struct loader *l, struct finding *f, const struct served_leg *served, uint32_t actor)
-{
-	static const enum reason lacks[2][2] = {{REASON_PAGE_LOG_INCOMPLETE, REASON_NO_PAGE_LOG},
-						{REASON_PREFILL_LOG_INCOMPLETE, REASON_NO_PREFILL_PAGE_LOG}};
-	bool whole = served != NULL, prefill = false, disaggregated = served && served->role != AS_UNIFIED;
-	if (!served)
-		because(f, REASON_NO_PAGE_LOG);
-	for (size_t i = 0; served && i < l->n_held; i++) {
-		const struct served_leg *leg = &l->held[i];
-		if (leg->attempt != served->attempt)
-			continue;
-		prefill |= leg->role == AS_PREFILL;
-		if (unused(l, f, leg, served))
-			continue;
-		int got = leg_covered(l, leg, actor);
-		whole &= got == 1 && leg_shown(l, f, leg, actor);
-		if (got < 1)
-			because(f, lacks[leg->role == AS_PREFILL][got < 0]);
-	}
-	if (disaggregated && !prefill) {
-		because(f, REASON_NO_PREFILL_PAGE_LOG);
-		whole = false;
-	}
-	return whole && !(f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1);
-}
-
-/* It read what others wrote; may it have read from more than the edges say, because records are missing? */
-static bool owners_open(const struct loader *l, const struct finding *f, uint32_t actor)
-{
-	const struct lineage *all = l->f->lineage;
-	for (uint32_t i = 0; i < f->n_reads; i++) {
-		const struct foreign_read *r = &l->f->reads[f->reads_from + i];
-		const struct cover *c = sweep_cover(all->workers[r->worker].sweep, actor);
-		if (!c || c->blind || c->open || c->untold || !r->edge->certain)
-			return true;
-	}
-	return f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1;
-}
-
-/* Distinct owners among the reads that count, and their tenants. */
-static void count_owners(const struct loader *l, struct finding *f)
-{
-	const struct findings *all = l->f;
-	const struct actors *actors = all->lineage->actors;
-	bool differ = false, unsure = false;
-	for (uint32_t i = 0; i < f->n_reads; i++) {
-		const struct edge *e = all->reads[f->reads_from + i].edge;
-		if (!e->certain)
-			continue;
-		const struct actor *o = actors_get(actors, e->owner);
-		bool known = o->tenant && f->tenant;
-		differ |= known && o->tenant != f->tenant;
-		unsure |= !known;
-		bool new_owner = true, new_tenant = o->tenant != 0;
-		for (uint32_t k = 0; k < i; k++) { /* few owners a reader; many only for a victim of a whole pool */
-			const struct edge *b = all->reads[f->reads_from + k].edge;
-			if (!b->certain)
-				continue;
-			new_owner &= b->owner != e->owner;
-			new_tenant &= actors_get(actors, b->owner)->tenant != o->tenant;
-		}
-		f->owner_count += new_owner;
-		f->owner_tenants += new_tenant;
-	}
-	f->cross_tenant = differ ? TRI_YES : unsure ? TRI_UNKNOWN : TRI_NO;
-}
-
-static void set_lineage(struct loader *l, struct finding *f)
-{
-	struct findings *all = l->f;
-	const struct served_leg *served = NULL;
-	uint32_t actor = actors_of_request(all->lineage->actors, f->request);
-	for (size_t i = 0; i < l->n_held; i++)
-		if (l->held[i].leg == f->decode_leg)
-			served = &l->held[i];
-	size_t lo = 0, hi = all->n_reads;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (all->reads[mid].reader < actor)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	f->reads_from = (uint32_t)lo;
-	bool yes = false, gap = false, other = false, unused_read = false;
-	while (actor && lo + f->n_reads < all->n_reads && all->reads[lo + f->n_reads].reader == actor) {
-		const struct foreign_read *r = &all->reads[lo + f->n_reads++];
-		if (of_other_attempt(l, served, r))
-			other = true;
-		else if (of_unused(l, f, served, r))
-			unused_read = true;
-		else if (r->edge->certain)
-			yes = true;
-		else
-			gap = true;
-	}
-	f->p.l = TRI_UNKNOWN;
-	f->cross_tenant = TRI_UNKNOWN;
-	if (gap)
-		because(f, REASON_ACROSS_GAP);
-	if (other)
-		because(f, REASON_OTHER_ATTEMPT);
-	if (unused_read)
-		because(f, REASON_UNUSED_PREFILL);
-	if (yes) {
-		f->p.l = TRI_YES;
-		because(f, REASON_FOREIGN_READ);
-		count_owners(l, f);
-		if (f->cross_tenant == TRI_NO)
-			because(f, REASON_SAME_TENANT);
-		if (owners_open(l, f, actor))
-			because(f, REASON_OWNERS_OPEN);
-		return;
-	}
-	if (covered(l, f, served, actor) && !gap) {
-		f->p.l = TRI_NO;
-		because(f, REASON_NO_FOREIGN_READ);
-	}
-}
-
-/* ---- all responses ---- */
-static int one_response(struct loader *l, struct err *err)
-{
-	struct findings *all = l->f;
-	struct sql *s = l->responses;
-	if (all->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 1024;
-		struct finding *more = realloc(all->all, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		all->all = more;
-		l->cap = cap;
-	}
-	struct finding f = {.response = sql_get_int(s, 0),
-			    .request = sql_get_int(s, 1),
-			    .tenant = sql_get_int(s, 2),
-			    .started_ns = sql_get_time(s, 3),
-			    .prompt_tokens = sql_get_time(s, 4),
-			    .flag = length_flag_of(sql_get_text(s, 5)),
+	const struct findings *all = x->all;
+	const struct row_range *r = x->responses, *q = x->requests;
+	struct finding f = {.response = row_range_int(r, RESPONSE_RESPONSE),
+			    .request = row_range_request(r),
+			    .started_ns = row_range_int(r, RESPONSE_STARTED_NS),
+			    .prompt_tokens = row_range_int(r, RESPONSE_PROMPT_TOKENS),
 			    .candidate_owners = UNSAID,
 			    .foreign_at_most = UNSAID};
-	int rc = hold_legs(l, f.request, err);
+	f.flag =
+	    (enum length_flag)means(x, FINDER_FLAG, row_range_text(r, RESPONSE_PROMPT_TOKENS_FLAG), length_flag_of);
+	int rc = row_range_seek(x->requests, f.request, err);
+	if (rc == 0 || (rc == 1 && row_range_request(q) != f.request))
+		rc = err_set(err, ERR_DAMAGED, "the request of a response is not there");
+	if (rc == 1)
+		rc = hold_legs(x, f.request, err);
 	if (rc < 0)
 		return rc;
+	f.tenant = or_none(row_range_int(q, REQUEST_TENANT));
 	if (f.prompt_tokens != UNSAID && !f.flag)
 		f.flag = LENGTH_EXACT;
-	struct evidence_of e = {.legs = l->held,
-				.n_legs = l->n_held,
+	struct evidence_of e = {.legs = x->held,
+				.n_legs = x->n_held,
 				.boots = all->boots,
 				.n_boots = all->n_boots,
-				.model = sql_get_text(s, 8),
-				.delivered = tri_of(sql_get_text(s, 6)),
-				.completion_tokens = sql_get_time(s, 7),
-				.attempts = sql_get_int(s, 10),
-				.finished_ns = sql_get_time(s, 11),
-				.person_limit = l->params->input_limit,
-				.person_pool = l->params->pool_tokens};
+				.model = row_range_text(q, REQUEST_MODEL),
+				.delivered =
+				    (enum tri)means(x, FINDER_DELIVERED, row_range_text(r, RESPONSE_DELIVERED), tri_of),
+				.completion_tokens = row_range_int(r, RESPONSE_COMPLETION_TOKENS),
+				.attempts = or_none(row_range_int(r, RESPONSE_ATTEMPTS)),
+				.finished_ns = row_range_int(r, RESPONSE_FINISHED_NS),
+				.person_limit = all->params.input_limit,
+				.person_pool = all->params.pool_tokens};
 	f.p = (struct predicates){TRI_UNKNOWN, TRI_UNKNOWN, TRI_UNKNOWN, e.delivered, TRI_UNKNOWN};
 	predicates_of(&e, &f);
-	set_lineage(l, &f);
+	set_lineage(x, &f);
 	set_content(all, &f);
-	if (sql_type(s, 9) != SQL_NULL)
+	if (row_range_text(q, REQUEST_CONFLICT).ptr)
 		because(&f, REASON_IDS_CONTRADICT);
-	if (sql_get_int(s, 12))
+	if (is_among(all->loose, all->n_loose, f.request))
 		because(&f, REASON_JOINED_LOOSELY);
-	all->all[all->n++] = f;
+	*ret = f;
 	return 0;
 }
 
-static int load_responses(struct loader *l, struct err *err)
+static void finder_done(struct finder *x)
 {
-	int rc = sql_prepare(
-	    &l->legs, l->c,
-	    "SELECT request, leg, attempt, worker, coalesce(boot, 0), started_ns, finished_ns, input_tokens, "
-	    "output_tokens, rejected_tokens, limit_tokens, role, outcome, input_flag FROM leg "
-	    "ORDER BY request, attempt, coalesce(started_ns, finished_ns), leg",
-	    err);
+	row_range_free(x->responses);
+	row_range_free(x->requests);
+	row_range_free(x->legs);
+	free(x->held);
+	*x = (struct finder){.all = x->all};
+}
+
+/* ---- signs ---- */
+
+static unsigned sign_of(const struct finding *f)
+{
+	return (unsigned)f->p.t | (unsigned)f->p.a << 2 | (unsigned)f->p.l << 4 | (unsigned)f->p.d << 6 |
+	       (unsigned)f->p.x << 8 | (unsigned)f->band << SIGN_PREDICATES | (unsigned)f->cross_tenant << 12 |
+	       (unsigned)(f->reasons >> REASON_MARKER_EARLY & 1) << 14;
+}
+
+static struct predicates predicates_in(unsigned sign)
+{
+	return (struct predicates){(enum tri)(sign & 3), (enum tri)(sign >> 2 & 3), (enum tri)(sign >> 4 & 3),
+				   (enum tri)(sign >> 6 & 3), (enum tri)(sign >> 8 & 3)};
+}
+
+void findings_sign(const struct findings *all, unsigned sign, struct finding *ret)
+{
+	*ret = (struct finding){.p = predicates_in(sign), .started_ns = TIME_UNKNOWN};
+	ret->band = (enum band)(sign >> SIGN_PREDICATES & 3);
+	ret->cross_tenant = (enum tri)(sign >> 12 & 3);
+	ret->c = all->classes[sign & ((1u << SIGN_PREDICATES) - 1)];
+	ret->c.conflict |= sign >> 14 & 1;
+}
+
+void findings_brief(const struct findings *all, size_t at, struct finding *ret)
+{
+	findings_sign(all, all->signs[at], ret);
+	ret->started_ns = all->started[at];
+	ret->response = (int64_t)at + 1;
+}
+
+/* ---- all responses, in ranges of requests ---- */
+
+struct range_task {
+	struct task task; /* first */
+	struct findings *all;
+	struct finder x;
+	int64_t from, to;
+	size_t found;
+	size_t *found_all;
+};
+
+static int run_range(struct task *t, struct err *err)
+{
+	struct range_task *r = (struct range_task *)t;
+	struct findings *all = r->all;
+	int rc = row_range_seek(r->x.responses, r->from, err);
+	while (rc == 1 && row_range_request(r->x.responses) <= r->to) {
+		struct finding f;
+		size_t at = (size_t)(r->x.responses->first - 1) + r->x.responses->row;
+		rc = case_stopped(all->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : find(&r->x, &f, err);
+		if (rc < 0)
+			break;
+		all->started[at] = f.started_ns;
+		all->signs[at] = (uint16_t)sign_of(&f);
+		r->found++;
+		rc = row_range_next(r->x.responses, err);
+	}
+	return MIN(rc, 0);
+}
+
+static void range_drop(struct task *t)
+{
+	finder_done(&((struct range_task *)t)->x);
+	free(t);
+}
+
+static int range_done(struct task *t, struct err *err)
+{
+	struct range_task *r = (struct range_task *)t;
+	(void)err;
+	*r->found_all += r->found;
+	range_drop(t);
+	return 0;
+}
+
+static int submit_range(struct findings *f, struct pool *p, int64_t from, int64_t to, size_t *found, struct err *err)
+{
+	struct range_task *t = calloc(1, sizeof(*t));
+	if (!t)
+		return err_nomem(err);
+	*t = (struct range_task){
+	    {.run = run_range, .done = range_done, .drop = range_drop}, f, {.all = f}, from, to, 0, found};
+	int rc = case_stopped(f->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : 0;
 	if (rc == 0)
-		rc = sql_prepare(
-		    &l->responses, l->c,
-		    "WITH loose AS MATERIALIZED (SELECT DISTINCT request FROM alias WHERE rule = 'time_and_length') "
-		    "SELECT r.response, r.request, coalesce(q.tenant, 0), r.started_ns, r.prompt_tokens, "
-		    "r.prompt_tokens_flag, r.delivered, r.completion_tokens, q.model, q.conflict, r.attempts, "
-		    "r.finished_ns, r.request IN (SELECT request FROM loose) "
-		    "FROM response r JOIN request q USING(request) ORDER BY r.request, r.response",
-		    err);
+		rc = row_range_read(&t->x.responses, f->responses, from, to, err);
 	if (rc == 0)
-		rc = next_leg(l, err);
-	while (rc >= 0 && (rc = sql_step(l->responses, err)) == 1)
-		rc = case_stopped(l->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : one_response(l, err);
-	return rc;
+		rc = row_range_read(&t->x.requests, f->requests, from, to, err);
+	if (rc == 0)
+		rc = row_range_read(&t->x.legs, f->legs, from, to, err);
+	if (rc < 0) {
+		range_drop(&t->task);
+		return rc;
+	}
+	return pool_submit(p, &t->task, err);
+}
+
+static int find_all(struct findings *f, struct err *err)
+{
+	unsigned threads = case_thread_count(f->c);
+	struct pool *p = NULL;
+	size_t found = 0;
+	int64_t n = row_book_rows(f->requests);
+	f->n = (size_t)row_book_rows(f->responses);
+	if (f->n >= UINT32_MAX)
+		return err_set(err, ERR_LIMIT, "too many responses");
+	f->started = malloc((f->n + 1) * sizeof(*f->started));
+	f->signs = calloc(f->n + 1, sizeof(*f->signs));
+	int rc = f->started && f->signs ? 0 : err_nomem(err);
+	if (rc == 0)
+		rc = pool_open(&p, threads > 1 && n > REQUESTS_AT_ONCE ? threads : 0, 2 * MAX(threads, 1), err);
+	for (int64_t from = 1; rc == 0 && from <= n; from += REQUESTS_AT_ONCE)
+		rc = submit_range(f, p, from, MIN(n, from + REQUESTS_AT_ONCE - 1), &found, err);
+	if (rc == 0)
+		rc = pool_drain(p, err);
+	pool_close(p);
+	return rc == 0 && found != f->n ? err_set(err, ERR_DAMAGED, "responses of requests that are not there") : rc;
 }
 
 /* ---- classes ---- */
+
 static void classify_all(struct findings *f)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		struct finding *x = &f->all[i];
-		x->c = classify(x->p, f->trigger_stands, f->build_stands);
-		x->c.conflict |= x->reasons >> REASON_MARKER_EARLY & 1;
-	}
+	for (unsigned i = 0; i < ARRAY_SIZE(f->classes); i++)
+		f->classes[i] = classify(predicates_in(i), f->trigger_stands, f->build_stands);
 }
 
-static void check_hypothesis(struct findings *f)
+static int check_hypothesis(struct findings *f, struct err *err)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		const struct finding *x = &f->all[i];
-		if (x->c.class_id != CLASS_C1)
+	f->counts = calloc((size_t)1 << SIGN_BITS, sizeof(*f->counts));
+	if (!f->counts)
+		return err_nomem(err);
+	for (size_t i = 0; i < f->n; i++)
+		f->counts[f->signs[i]]++;
+	f->trigger_stands = f->build_stands = true;
+	classify_all(f);
+	for (unsigned i = 0; i < 1u << SIGN_BITS; i++) {
+		struct finding x;
+		findings_sign(f, i, &x);
+		if (!f->counts[i] || x.c.class_id != CLASS_C1)
 			continue;
-		f->trigger_stands &= x->p.t != TRI_NO;
-		f->build_stands &= x->p.a != TRI_NO;
+		f->trigger_stands &= x.p.t != TRI_NO;
+		f->build_stands &= x.p.a != TRI_NO;
 	}
+	classify_all(f);
+	return 0;
+}
+
+static int start_cmp(const void *a, const void *b, void *ctx)
+{
+	const struct findings *f = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	if (f->started[x] != f->started[y])
+		return f->started[x] < f->started[y] ? -1 : 1;
+	return (x > y) - (x < y); /* by request, then response: so they are numbered */
+}
+
+int findings_sort(const struct findings *f, uint32_t *list, size_t n, struct err *err)
+{
+	return sort_almost(list, n, sizeof(*list), start_cmp, (void *)f, err);
+}
+
+static int put_in_order(struct findings *f, struct err *err)
+{
+	bool sorted = true;
+	for (size_t i = 1; i < f->n && sorted; i++)
+		sorted = f->started[i - 1] <= f->started[i];
+	if (sorted)
+		return 0;
+	f->order = malloc(f->n * sizeof(*f->order));
+	if (!f->order)
+		return err_nomem(err);
+	for (size_t i = 0; i < f->n; i++)
+		f->order[i] = (uint32_t)i;
+	return findings_sort(f, f->order, f->n, err);
 }
 
 static void explain(const struct findings *all, struct finding *f)
@@ -628,67 +547,125 @@ int64_t finding_place(const struct findings *all, const struct finding *f)
 }
 
 /* It read no more than its prompt, and of others no more than what they can have left since the boot. */
-static void bound_read(const struct findings *all, struct finding *f, int64_t place)
+static int bound_read(struct findings *all, struct finding *f, int64_t place, struct err *err)
 {
 	const struct served_boot *boot = boot_find(all->boots, all->n_boots, f->decode_boot);
-	int64_t left = lives_left_at_most(all->lives, place, f->decode_boot, boot ? boot->started_ns : TIME_UNKNOWN,
-					  f->read_ns, f->request);
+	int64_t left;
+	int rc = lives_left_at_most(all->lives, place, f->decode_boot, boot ? boot->started_ns : TIME_UNKNOWN,
+				    f->read_ns, f->request, &left, err);
+	if (rc < 0)
+		return rc;
 	if (f->prompt_tokens != UNSAID && f->flag == LENGTH_EXACT)
 		f->foreign_at_most = f->prompt_tokens;
 	if (left != UNSAID && (f->foreign_at_most == UNSAID || left < f->foreign_at_most))
 		f->foreign_at_most = left;
 	if (left == 0 && f->candidate_owners == 0)
 		because(f, REASON_POOL_FRESH);
+	return 0;
 }
 
-static int set_candidates(struct loader *l, struct err *err)
+int findings_lives(struct findings *f, struct pool_lives **ret, struct err *err)
 {
-	struct findings *all = l->f;
-	int rc = lives_load(&all->lives, l->c, err);
-	for (size_t i = 0; rc == 0 && i < all->n; i++) {
-		struct finding *f = &all->all[i];
-		if (!finding_has_candidates(f))
-			continue;
-		int64_t place = finding_place(all, f);
-		f->candidate_owners = lives_before(all->lives, place, f->decode_boot, f->read_ns, f->request);
-		if (f->grade == GRADE_TEMPORAL)
-			bound_read(all, f, place);
-	}
+	int rc = f->lives ? 0 : lives_open(&f->lives, f->c, f->boots, f->n_boots, err);
+	*ret = f->lives;
 	return rc;
 }
 
-static int finding_cmp(const void *a, const void *b)
+int findings_candidates(struct findings *all, struct finding *f, struct err *err)
 {
-	const struct finding *x = a, *y = b;
-	if (x->started_ns != y->started_ns)
-		return x->started_ns < y->started_ns ? -1 : 1;
-	if (x->request != y->request)
-		return x->request < y->request ? -1 : 1;
-	return (x->response > y->response) - (x->response < y->response);
+	struct pool_lives *lives;
+	if (!finding_has_candidates(f))
+		return 0;
+	int64_t place = finding_place(all, f);
+	int rc = findings_lives(all, &lives, err);
+	if (rc == 0)
+		rc = lives_before(lives, place, f->decode_boot, f->read_ns, f->request, &f->candidate_owners, err);
+	return rc == 0 && f->grade == GRADE_TEMPORAL ? bound_read(all, f, place, err) : rc;
 }
 
-static int run_all(struct loader *l, struct err *err)
+/* ---- one of them again ---- */
+
+static bool is_near(const struct finder *x, int64_t response)
 {
-	struct findings *f = l->f;
-	int rc = load_boots(l, err);
+	const struct row_range *r = x->responses;
+	return r && r->n && response >= r->first && response < r->first + r->n;
+}
+
+int findings_get(struct findings *f, size_t at, struct finding *ret, struct err *err)
+{
+	int64_t response = (int64_t)at + 1;
+	if (!is_near(&f->own[f->last_own], response)) /* starts are nearly in order: two places will do */
+		f->last_own = !f->last_own;
+	struct finder *x = &f->own[f->last_own];
+	x->held_request = 0; /* its legs may be elsewhere now */
+	int rc = row_range_goto(&x->responses, f->responses, response, err);
+	int64_t request = rc == 0 ? row_range_request(x->responses) : 0;
 	if (rc == 0)
-		rc = load_reads(l, err);
+		rc = row_range_turn(&x->requests, f->requests, request, err);
 	if (rc == 0)
-		rc = load_marked(l, err);
+		rc = row_range_turn(&x->legs, f->legs, request, err);
 	if (rc == 0)
-		rc = load_responses(l, err);
+		rc = find(x, ret, err);
 	if (rc < 0)
 		return rc;
-	f->trigger_stands = f->build_stands = true;
-	classify_all(f);
-	check_hypothesis(f);
-	if (!f->trigger_stands || !f->build_stands)
-		classify_all(f);
-	for (size_t i = 0; i < f->n; i++)
-		explain(f, &f->all[i]);
-	if (f->n)
-		qsort(f->all, f->n, sizeof(*f->all), finding_cmp);
-	return set_candidates(l, err);
+	ret->c = f->classes[sign_of(ret) & ((1u << SIGN_PREDICATES) - 1)];
+	ret->c.conflict |= ret->reasons >> REASON_MARKER_EARLY & 1;
+	explain(f, ret);
+	return 0;
+}
+
+int findings_of_request(struct findings *f, int64_t request, size_t *ret_at, size_t *ret_n, struct err *err)
+{
+	CLEANUP(row_range_freep) struct row_range *r = NULL;
+	*ret_n = 0;
+	int rc = row_range_read(&r, f->responses, request, request, err);
+	if (rc == 0)
+		rc = row_range_seek(r, request, err);
+	if (rc == 1)
+		*ret_at = (size_t)(r->first - 1) + r->row;
+	for (; rc == 1 && row_range_request(r) == request; rc = row_range_next(r, err))
+		++*ret_n;
+	return MIN(rc, 0);
+}
+
+static int open_books(struct findings *f, struct err *err)
+{
+	int rc = row_book_open(&f->requests, f->c, ROWS_REQUEST,
+			       1u << REQUEST_TENANT | 1u << REQUEST_MODEL | 1u << REQUEST_CONFLICT, err);
+	if (rc == 0)
+		rc = row_book_open(&f->responses, f->c, ROWS_RESPONSE,
+				   1u << RESPONSE_RESPONSE | 1u << RESPONSE_STARTED_NS | 1u << RESPONSE_PROMPT_TOKENS |
+				       1u << RESPONSE_PROMPT_TOKENS_FLAG | 1u << RESPONSE_DELIVERED |
+				       1u << RESPONSE_COMPLETION_TOKENS | 1u << RESPONSE_ATTEMPTS |
+				       1u << RESPONSE_FINISHED_NS,
+				   err);
+	if (rc == 0)
+		rc = row_book_open(
+		    &f->legs, f->c, ROWS_LEG,
+		    1u << LEG_ROW_LEG | 1u << LEG_ROW_ATTEMPT | 1u << LEG_ROW_WORKER | 1u << LEG_ROW_BOOT |
+			1u << LEG_ROW_ROLE | 1u << LEG_ROW_STARTED_NS | 1u << LEG_ROW_FINISHED_NS |
+			1u << LEG_ROW_INPUT_TOKENS | 1u << LEG_ROW_INPUT_FLAG | 1u << LEG_ROW_OUTPUT_TOKENS |
+			1u << LEG_ROW_REJECTED_TOKENS | 1u << LEG_ROW_LIMIT_TOKENS | 1u << LEG_ROW_OUTCOME,
+		    err);
+	return rc;
+}
+
+static int run_all(struct findings *f, struct err *err)
+{
+	int rc = open_books(f, err);
+	if (rc == 0)
+		rc = load_boots(f, err);
+	if (rc == 0)
+		rc = reads_load(f, err);
+	if (rc == 0)
+		rc = load_marked(f, err);
+	if (rc == 0)
+		rc = load_loose(f, err);
+	if (rc == 0)
+		rc = find_all(f, err);
+	if (rc == 0)
+		rc = check_hypothesis(f, err);
+	return rc == 0 ? put_in_order(f, err) : rc;
 }
 
 int findings_run(struct findings **ret, struct case_file *c, const struct analysis_params *params,
@@ -697,14 +674,12 @@ int findings_run(struct findings **ret, struct case_file *c, const struct analys
 	struct findings *f = calloc(1, sizeof(*f));
 	if (!f)
 		return err_nomem(err);
+	f->c = c;
+	f->params = *params;
 	f->lineage = l;
+	f->own[0].all = f->own[1].all = f;
 	arena_init(&f->arena, ARENA_MAX_BYTES);
-	struct loader load = {.c = c, .f = f, .params = params, .held_request = -1};
-	int rc = run_all(&load, err);
-	sql_end(load.legs);
-	sql_end(load.responses);
-	free(load.held);
-	map_done(&load.worker_at);
+	int rc = run_all(f, err);
 	if (rc < 0) {
 		findings_free(f);
 		return rc;
@@ -717,11 +692,21 @@ void findings_free(struct findings *f)
 {
 	if (!f)
 		return;
-	free(f->all);
+	finder_done(&f->own[0]);
+	finder_done(&f->own[1]);
+	lives_free(f->lives);
+	row_book_close(f->responses);
+	row_book_close(f->requests);
+	row_book_close(f->legs);
+	map_done(&f->worker_at);
+	free(f->started);
+	free(f->signs);
+	free(f->order);
+	free(f->counts);
 	free(f->reads);
 	free(f->boots);
 	free(f->marked);
-	lives_free(f->lives);
+	free(f->loose);
 	arena_done(&f->arena);
 	free(f);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* findings.h - one finding per response: predicates with their reasons, and the class; private to src/analysis
  *
- * findings_run() computes numbers only; names, aliases and refs are read when a row is shown (findings_rows.c).
+ * findings_run() goes through all responses, and keeps of each what choosing and counting need: its start, and in two bytes
+ * its predicates. A finding in full is computed again when somebody asks for it (findings_get()); names, aliases and refs are
+ * read when a row is shown (findings_rows.c). So memory is some 15 bytes a response.
  */
 #pragma once
 
 #include "lineage.h"
+#include "pagetrail/row_range.h"
 #include "reasons.h"
 
 enum band { BAND_UNKNOWN, BAND_OVER_POOL, BAND_BOUNDARY, BAND_UNDER };
@@ -74,24 +77,76 @@ struct foreign_read {            /* an edge that makes L */
 	const struct edge *edge;
 };
 
+/* A sign: predicates, band and cross_tenant of a response, two bits each, and whether a marker was seen before it was planted. */
+enum { SIGN_BITS = 15, SIGN_PREDICATES = 10 };
+
+enum { FINDER_FLAG, FINDER_DELIVERED, FINDER_ROLE, FINDER_OUTCOME, FINDER_LEG_FLAG, FINDER_TEXTS };
+
+struct finder { /* reads responses with what belongs to them; one for each thread */
+	const struct findings *all;
+	struct row_range *responses, *requests, *legs;
+	struct served_leg *held; /* legs of the request at hand */
+	size_t n_held, cap_held;
+	int64_t held_request;
+	struct { /* what the last texts meant: most rows repeat them */
+		char text[16];
+		size_t len;
+		int means;
+	} last[FINDER_TEXTS];
+};
+
 struct findings {
+	struct case_file *c;
+	struct analysis_params params;
 	const struct lineage *lineage;
-	struct finding *all; /* by start, then request, then response */
-	size_t n;
-	struct foreign_read *reads; /* by reader */
+	size_t n;         /* responses; they are numbered from 1 */
+	int64_t *started; /* by response - 1 */
+	uint16_t *signs;  /* likewise */
+	uint32_t *order;  /* responses - 1 by start, then by number; NULL: that is their order */
+	uint64_t *counts; /* by sign */
+	struct class_result classes[1 << SIGN_PREDICATES]; /* by the predicates of a sign */
+	struct foreign_read *reads;                        /* by reader */
 	size_t n_reads;
+	struct map worker_at;      /* worker row -> index in lineage.workers */
 	struct served_boot *boots; /* by boot */
 	size_t n_boots;
 	bool trigger_stands, build_stands;
 	struct marked *marked; /* sorted, each once */
 	size_t n_marked;
+	int64_t *loose; /* requests joined by time and length; likewise */
+	size_t n_loose;
 	struct arena arena;
+	struct row_book *responses, *requests, *legs;
+	struct finder own[2]; /* of findings_get(): where it was last, and before */
+	unsigned last_own;
 	struct pool_lives *lives; /* who lived where, for candidate sets */
 };
 
 int findings_run(struct findings **ret, struct case_file *c, const struct analysis_params *params,
 		 const struct lineage *l, struct err *err) MUST_CHECK;
 void findings_free(struct findings *f); /* accepts NULL */
+/* The i-th in order of start, as response - 1. */
+static inline size_t findings_at(const struct findings *f, size_t i)
+{
+	return f->order ? f->order[i] : i;
+}
+/* Puts some of them (response - 1) into that order. */
+int findings_sort(const struct findings *f, uint32_t *list, size_t n, struct err *err) MUST_CHECK;
+/* What is known without computing it: predicates, class, band, cross_tenant, start and response. */
+void findings_brief(const struct findings *f, size_t at, struct finding *ret);
+/* The same of a sign, without start and response. */
+void findings_sign(const struct findings *f, unsigned sign, struct finding *ret);
+/* All of it, but for the sizes of the candidate set (and the reason POOL_FRESH): for these everybody's legs are read. */
+int findings_get(struct findings *f, size_t at, struct finding *ret, struct err *err) MUST_CHECK;
+int findings_candidates(struct findings *f, struct finding *x, struct err *err) MUST_CHECK;
+int findings_lives(struct findings *f, struct pool_lives **ret, struct err *err) MUST_CHECK; /* *ret: f's own */
+/* Its responses are *ret_at and the n after it, as response - 1. */
+int findings_of_request(struct findings *f, int64_t request, size_t *ret_at, size_t *ret_n, struct err *err) MUST_CHECK;
+
+static inline void because(struct finding *f, enum reason r)
+{
+	f->reasons |= UINT64_C(1) << r;
+}
 
 /* Are its owners, or some of them, known only as a set that they are in? */
 static inline bool finding_has_candidates(const struct finding *f)
@@ -122,6 +177,10 @@ struct evidence_of {
 void predicates_of(const struct evidence_of *e, struct finding *f);
 const struct served_boot *boot_find(const struct served_boot *boots, size_t n, int64_t boot);
 
+/* findings_pages.c: L of one response, from page logs */
+int reads_load(struct findings *f, struct err *err) MUST_CHECK;
+void set_lineage(const struct finder *x, struct finding *f);
+
 /* findings_shown.c: what the page log of one leg shows */
 /* Does it show the reading of all that the prompt can have lain in? If not, why. tokens, page_size: UNSAID when not known. */
 bool cover_shows_reading(const struct cover *c, int64_t tokens, int64_t page_size, enum reason *ret_why);
@@ -133,15 +192,17 @@ struct life_reader {
 	int64_t ns, request;
 	bool strong; /* C1 or C2 */
 };
-int lives_load(struct pool_lives **ret, struct case_file *c, struct err *err) MUST_CHECK;
+int lives_open(struct pool_lives **ret, struct case_file *c, const struct served_boot *boots, size_t n_boots,
+	       struct err *err) MUST_CHECK;
 void lives_free(struct pool_lives *l); /* accepts NULL */
 /* How many other requests had begun, and had ended or may have ended, in this worker's boot before ns. Worker 0: nobody
  * knows where the reader was. */
-int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request);
+int lives_before(struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request, int64_t *ret,
+		 struct err *err) MUST_CHECK;
 /* The same in tokens, whole pages of prompts and answers, since the boot's beginning; UNSAID where a size is not known, or
  * anything is known to be missing. */
-int64_t lives_left_at_most(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t boot_ns, int64_t ns,
-			   int64_t but_request);
+int lives_left_at_most(struct pool_lives *l, int64_t worker, int64_t boot, int64_t boot_ns, int64_t ns,
+		       int64_t but_request, int64_t *ret, struct err *err) MUST_CHECK;
 /* The other way round, after lives_mark() of all readers: for each request that lived somewhere, how many
  * readers may have read what it left. */
 int lives_mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err) MUST_CHECK;

@@ -114,18 +114,22 @@ static int load_readers(struct exposed *x, struct err *err)
 	x->class_of = calloc((size_t)actors_count(actors) + 1, 1);
 	if (!x->class_of)
 		return err_nomem(err);
-	struct pool_lives *lives = f->lives;
-	int rc = 0;
-	bool mark = !lives_are_marked(lives);
+	struct pool_lives *lives;
+	int rc = findings_lives(f, &lives, err);
+	bool mark = rc == 0 && !lives_are_marked(lives);
 	for (size_t i = 0; rc == 0 && i < f->n; i++) {
-		const struct finding *r = &f->all[i];
-		uint8_t *c = &x->class_of[actors_of_request(actors, r->request)];
-		if (!*c || r->c.class_id < *c)
-			*c = (uint8_t)r->c.class_id;
-		if (!mark || !finding_has_candidates(r) || r->c.class_id == CLASS_C4)
+		struct finding r;
+		rc = case_stopped(x->c) ? err_set(err, ERR_INTERRUPTED, "stopped")
+					: findings_get(f, findings_at(f, i), &r, err);
+		if (rc < 0)
+			break;
+		uint8_t *c = &x->class_of[actors_of_request(actors, r.request)];
+		if (!*c || r.c.class_id < *c)
+			*c = (uint8_t)r.c.class_id;
+		if (!mark || !finding_has_candidates(&r) || r.c.class_id == CLASS_C4)
 			continue;
-		struct life_reader reader = {r->read_ns, r->request, r->c.class_id <= CLASS_C2};
-		rc = lives_mark(lives, finding_place(f, r), r->decode_boot, reader, err);
+		struct life_reader reader = {r.read_ns, r.request, r.c.class_id <= CLASS_C2};
+		rc = lives_mark(lives, finding_place(f, &r), r.decode_boot, reader, err);
 	}
 	return rc == 0 ? lives_left(lives, &x->left, &x->n_left, err) : rc;
 }
@@ -186,11 +190,11 @@ static void count_reader(const struct exposed *x, size_t from, size_t at, struct
 {
 	const struct actors *actors = x->answers->lineage->actors;
 	uint32_t reader = x->edges[at].edge->reader;
-	int64_t tenant = actors_get(actors, reader)->tenant;
+	int64_t tenant = actors_get(actors, reader).tenant;
 	bool fresh = true, fresh_tenant = tenant != 0;
 	for (size_t i = from; i < at; i++) {
 		fresh &= x->edges[i].edge->reader != reader;
-		fresh_tenant &= actors_get(actors, x->edges[i].edge->reader)->tenant != tenant;
+		fresh_tenant &= actors_get(actors, x->edges[i].edge->reader).tenant != tenant;
 	}
 	s->readers += fresh;
 	s->tenants += fresh_tenant;
@@ -234,10 +238,12 @@ static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left
 		   struct rowset *row, struct err *err)
 {
 	static const unsigned by_reader[] = {4, 1, 2, 3, 4, 5}; /* C1 … C5 */
-	const struct actor *who = actors_get(x->answers->lineage->actors, actor);
+	struct actor who = actors_get(x->answers->lineage->actors, actor);
 	struct sums s = {0};
 	buf_clear(&x->refs);
 	int rc = buf_add_char(&x->refs, '[', err);
+	if (rc == 0)
+		rc = actors_name(x->answers->lineage->actors, actor, &who.name, err);
 	if (rc == 0)
 		rc = sum_edges(x, actor, &s, err);
 	if (rc == 0 && content)
@@ -251,8 +257,8 @@ static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left
 	by_pages &= !content || physical == 1;
 	unsigned c = by_pages ? physical : content ? 1 : candidate;
 	char name[3] = {'E', (char)('0' + c), 0};
-	rowset_text(row, E_REQUEST, who->name);
-	rowset_text(row, E_TENANT, answers_tenant(x->answers, who->tenant));
+	rowset_text(row, E_REQUEST, who.name);
+	rowset_text(row, E_TENANT, answers_tenant(x->answers, who.tenant));
 	rowset_text(row, E_CLASS, text_of(name));
 	if (by_pages) {
 		rowset_int(row, E_READERS, s.readers);
@@ -274,8 +280,8 @@ static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left
 		rowset_int(row, E_READERS, 0);
 	}
 	rowset_text(row, E_REFS, buf_text(&x->refs));
-	if (who->request)
-		rowset_int(row, E_REQUEST_ID, who->request);
+	if (who.request)
+		rowset_int(row, E_REQUEST_ID, who.request);
 	return 1;
 }
 

@@ -3,7 +3,8 @@
  *
  * A stale page holds what some request left there since the worker's boot. So the owner of what R read is among the
  * requests that began before the read and had ended by then; one whose end is unknown stays among them. That is an
- * upper bound, and only its size is given. Cost: a sort of the legs, then a search for each question.
+ * upper bound, and only its size is given. Cost: a walk over the legs, then a search for each question; nothing before
+ * somebody asks.
  *
  * A log that is lost may only make these sets larger. So a request of which a leg is missing may have lived anywhere
  * (NOWHERE: it is a candidate for every reader), and a reader whose leg is missing may have read from anybody (WORLD:
@@ -16,11 +17,14 @@
 #include <string.h>
 
 #include "findings.h"
+#include "pagetrail/row_range.h"
 
-struct life {
-	int64_t worker, boot, request, ns; /* ns: end, or start where the end is unknown; INT64_MIN: neither */
-	int64_t tokens;                    /* whole pages that it had there, all legs together; UNSAID: not known */
+struct life {       /* one for every request, so it is kept small */
+	int64_t ns; /* end, or start where the end is unknown; INT64_MIN: neither */
+	uint32_t request;
+	uint32_t tokens; /* whole pages that it had there, all legs together; TOKENS_UNSAID: not known */
 };
+#define TOKENS_UNSAID UINT32_MAX
 
 struct hole { /* what is missing of a worker's logs, or of logs that may have been anybody's (worker 0) */
 	int64_t worker, from_ns, to_ns;
@@ -30,24 +34,51 @@ struct hole { /* what is missing of a worker's logs, or of logs that may have be
 #define NOWHERE INT64_C(0)
 #define WORLD   INT64_MAX
 
+enum { SUM_STEP = 64, REQUESTS_AT_ONCE = 1 << 15 };
+
 struct house { /* one boot of one worker */
 	int64_t worker, boot;
-	size_t from, n; /* lives, by ns */
+	struct life *lives; /* by ns, then request */
+	size_t n, cap;
 	struct life_reader *readers;
 	size_t n_readers, cap_readers, *strong; /* strong[i]: strong readers among the first i */
 	bool looked;                            /* missing_ns is known */
 	int64_t missing_ns;                     /* from when on something of this boot is missing */
-	int64_t *tokens;                        /* tokens[i]: of the first i lives; UNSAID: not known */
+	int64_t *sums;                          /* tokens of the first SUM_STEP * i lives; UNSAID: not known */
+};
+
+struct home { /* where one request lived */
+	int64_t worker, boot, ns, tokens;
+};
+
+struct lodging { /* all that one request lived in */
+	struct home *homes;
+	size_t n, cap;
+	int64_t last_attempt, n_attempts;
+	bool in_world;
+	int64_t world_ns; /* its first end that is known */
+};
+
+struct life_tables {
+	struct row_range *requests, *legs, *responses;
 };
 
 struct pool_lives {
-	struct life *all;     /* by worker, boot, ns, request */
-	struct life *by_name; /* the same by worker, boot, request */
-	size_t n, cap;
-	struct house *houses; /* by worker, boot */
-	size_t n_houses;
+	struct case_file *c;
+	const struct served_boot *boots; /* by boot */
+	size_t n_boots;
+	int64_t *booted; /* workers with a boot, sorted */
+	size_t n_booted;
+	struct row_book *requests, *legs, *responses;
+	struct house *houses; /* by worker, boot; NOWHERE is the first */
+	size_t n_houses, cap_houses;
+	bool homes_there, world_there;
+	struct house world;
 	struct hole *holes;
 	size_t n_holes;
+	struct life_tables own; /* around the request asked for last */
+	struct lodging lodging; /* its */
+	int64_t lodger;
 };
 
 static int cmp64(int64_t a, int64_t b)
@@ -55,30 +86,24 @@ static int cmp64(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-static int by_name(const void *a, const void *b)
+static int id_cmp(const void *a, const void *b)
+{
+	return cmp64(*(const int64_t *)a, *(const int64_t *)b);
+}
+
+static int by_end(const void *a, const void *b, void *ctx)
 {
 	const struct life *x = a, *y = b;
-	int c = cmp64(x->worker, y->worker);
-	if (!c)
-		c = cmp64(x->boot, y->boot);
+	(void)ctx;
+	int c = cmp64(x->ns, y->ns);
 	return c ? c : cmp64(x->request, y->request);
 }
 
-static int by_request(const void *a, const void *b)
+static int by_worker(const void *a, const void *b)
 {
-	int c = by_name(a, b);
-	return c ? c : cmp64(((const struct life *)a)->ns, ((const struct life *)b)->ns);
-}
-
-static int by_end(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
+	const struct house *x = a, *y = b;
 	int c = cmp64(x->worker, y->worker);
-	if (!c)
-		c = cmp64(x->boot, y->boot);
-	if (!c)
-		c = cmp64(x->ns, y->ns);
-	return c ? c : cmp64(x->request, y->request);
+	return c ? c : cmp64(x->boot, y->boot);
 }
 
 static int64_t add_tokens(int64_t a, int64_t b)
@@ -86,101 +111,240 @@ static int64_t add_tokens(int64_t a, int64_t b)
 	return a == UNSAID || b == UNSAID || a > TOKENS_MAX || b > TOKENS_MAX ? UNSAID : a + b;
 }
 
-static int sum_houses(struct pool_lives *l, struct err *err)
+/* ---- where one request lived ---- */
+
+static int64_t whole_pages(const struct row_range *leg, const struct served_boot *b)
 {
-	for (size_t i = 0; i < l->n_houses; i++) {
-		struct house *h = &l->houses[i];
-		h->tokens = calloc(h->n + 1, sizeof(*h->tokens));
-		if (!h->tokens)
-			return err_nomem(err);
-		for (size_t k = 0; k < h->n; k++)
-			h->tokens[k + 1] = add_tokens(h->tokens[k], l->all[h->from + k].tokens);
+	struct text flag = row_range_text(leg, LEG_ROW_INPUT_FLAG);
+	int64_t in = row_range_int(leg, LEG_ROW_INPUT_TOKENS), out = row_range_int(leg, LEG_ROW_OUTPUT_TOKENS);
+	if ((flag.ptr && !text_is(flag, "exact")) || !b || b->page_size <= 0)
+		return UNSAID;
+	int64_t n = add_tokens(in, out);
+	return n < 0 || n > TOKENS_MAX || b->page_size > TOKENS_MAX
+		   ? UNSAID
+		   : (n + b->page_size - 1) / b->page_size * b->page_size;
+}
+
+/* A request that lived there twice counts once, by its first end. */
+static int add_home(struct lodging *l, struct home h, struct err *err)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct home *x = &l->homes[i];
+		if (x->worker != h.worker || x->boot != h.boot)
+			continue;
+		x->ns = MIN(x->ns, h.ns);
+		x->tokens = add_tokens(x->tokens, h.tokens);
+		return 0;
 	}
+	int rc = grow_array((void **)&l->homes, &l->cap, l->n, sizeof(*l->homes), err);
+	if (rc == 0)
+		l->homes[l->n++] = h;
+	return rc;
+}
+
+static int64_t first_of(int64_t a, int64_t b)
+{
+	return a == TIME_UNKNOWN ? b : b == TIME_UNKNOWN ? a : MIN(a, b);
+}
+
+static int add_leg(const struct pool_lives *l, struct lodging *to, const struct row_range *leg, struct err *err)
+{
+	int64_t boot = row_range_int(leg, LEG_ROW_BOOT), worker = row_range_int(leg, LEG_ROW_WORKER);
+	int64_t ns = row_range_int(leg, LEG_ROW_FINISHED_NS), attempt = row_range_int(leg, LEG_ROW_ATTEMPT);
+	if (text_is(row_range_text(leg, LEG_ROW_ROLE), "prefill"))
+		return 0;
+	const struct served_boot *b = boot == UNSAID ? NULL : boot_find(l->boots, l->n_boots, boot);
+	bool adrift = boot == UNSAID && l->n_booted && bsearch(&worker, l->booted, l->n_booted, sizeof(worker), id_cmp);
+	if (ns == TIME_UNKNOWN)
+		ns = row_range_int(leg, LEG_ROW_STARTED_NS);
+	to->world_ns = to->in_world ? first_of(to->world_ns, ns) : ns;
+	to->in_world = true;
+	if (!adrift && attempt != UNSAID && (!to->n_attempts || attempt != to->last_attempt)) { /* they ascend */
+		to->n_attempts++;
+		to->last_attempt = attempt;
+	}
+	struct home h = {worker == UNSAID ? 0 : worker, boot == UNSAID ? 0 : boot, ns, whole_pages(leg, b)};
+	return add_home(to, h, err);
+}
+
+/* A request with fewer answering legs than attempts lived nowhere in particular, since it began. */
+static int lodge(const struct pool_lives *l, struct life_tables *t, int64_t request, struct lodging *ret,
+		 struct err *err)
+{
+	int64_t attempts = UNSAID, first_ns = TIME_UNKNOWN;
+	ret->n = 0;
+	ret->n_attempts = 0;
+	ret->in_world = false;
+	int rc = row_range_seek(t->legs, request, err);
+	while (rc == 1 && row_range_request(t->legs) == request) {
+		rc = add_leg(l, ret, t->legs, err);
+		if (rc == 0)
+			rc = row_range_next(t->legs, err);
+	}
+	if (rc >= 0)
+		rc = row_range_seek(t->responses, request, err);
+	while (rc == 1 && row_range_request(t->responses) == request) {
+		attempts = MAX(attempts, row_range_int(t->responses, RESPONSE_ATTEMPTS));
+		rc = row_range_next(t->responses, err);
+	}
+	if (rc < 0 || ret->n_attempts >= (attempts == UNSAID ? 1 : attempts))
+		return MIN(rc, 0);
+	rc = row_range_seek(t->requests, request, err);
+	if (rc == 1 && row_range_request(t->requests) == request)
+		first_ns = row_range_int(t->requests, REQUEST_FIRST_NS);
+	ret->n = 0;
+	ret->world_ns = ret->in_world ? first_of(ret->world_ns, first_ns) : first_ns;
+	ret->in_world = true;
+	return rc < 0 ? rc : add_home(ret, (struct home){NOWHERE, 0, first_ns, UNSAID}, err);
+}
+
+static void tables_done(struct life_tables *t)
+{
+	row_range_free(t->requests);
+	row_range_free(t->legs);
+	row_range_free(t->responses);
+	*t = (struct life_tables){0};
+}
+
+/* The reader's own. */
+static int lodge_own(struct pool_lives *l, int64_t request, struct err *err)
+{
+	if (l->lodger == request)
+		return 0;
+	l->lodger = 0;
+	int rc = row_range_turn(&l->own.requests, l->requests, request, err);
+	if (rc == 0)
+		rc = row_range_turn(&l->own.legs, l->legs, request, err);
+	if (rc == 0)
+		rc = row_range_turn(&l->own.responses, l->responses, request, err);
+	if (rc == 0)
+		rc = lodge(l, &l->own, request, &l->lodging, err);
+	l->lodger = rc == 0 ? request : 0;
+	return rc;
+}
+
+/* ---- where all lived ---- */
+
+static struct house *house_find(const struct pool_lives *l, int64_t worker, int64_t boot)
+{
+	struct house key = {.worker = worker, .boot = boot};
+	if (worker == WORLD)
+		return (struct house *)&l->world;
+	return l->n_houses ? bsearch(&key, l->houses, l->n_houses, sizeof(key), by_worker) : NULL;
+}
+
+/* There are as many as boots; they are found far more often than they come. */
+static int house_get(struct pool_lives *l, int64_t worker, int64_t boot, struct house **ret, struct err *err)
+{
+	*ret = house_find(l, worker, boot);
+	if (*ret)
+		return 0;
+	int rc = grow_array((void **)&l->houses, &l->cap_houses, l->n_houses, sizeof(*l->houses), err);
+	if (rc < 0)
+		return rc;
+	size_t at = l->n_houses++;
+	struct house h = {.worker = worker, .boot = boot};
+	for (; at && by_worker(&l->houses[at - 1], &h) > 0; at--)
+		l->houses[at] = l->houses[at - 1];
+	l->houses[at] = h;
+	*ret = &l->houses[at];
 	return 0;
 }
 
-static int make_houses(struct pool_lives *l, struct err *err)
+static int move_in(struct house *h, int64_t ns, int64_t request, int64_t tokens, struct err *err)
 {
-	size_t n = 0;
-	if (l->n)
-		qsort(l->all, l->n, sizeof(*l->all), by_request);
-	for (size_t i = 0; i < l->n; i++) { /* a request that lived there twice counts once, by its first end */
-		const struct life *x = &l->all[i];
-		struct life *last = n ? &l->all[n - 1] : NULL;
-		if (!last || last->worker != x->worker || last->boot != x->boot || last->request != x->request)
-			l->all[n++] = *x;
-		else
-			last->tokens = add_tokens(last->tokens, x->tokens);
-	}
-	l->n = n;
-	l->by_name = malloc((n + 1) * sizeof(*l->by_name));
-	if (!l->by_name)
-		return err_nomem(err);
-	if (n) {
-		memcpy(l->by_name, l->all, n * sizeof(*l->all));
-		qsort(l->all, n, sizeof(*l->all), by_end);
-	}
-	l->houses = calloc(n + 1, sizeof(*l->houses));
-	if (!l->houses)
-		return err_nomem(err);
-	for (size_t i = 0; i < n; i++) {
-		struct house *h = l->n_houses ? &l->houses[l->n_houses - 1] : NULL;
-		if (!h || h->worker != l->all[i].worker || h->boot != l->all[i].boot) {
-			h = &l->houses[l->n_houses++];
-			*h = (struct house){.worker = l->all[i].worker, .boot = l->all[i].boot, .from = i};
+	int rc = grow_array((void **)&h->lives, &h->cap, h->n, sizeof(*h->lives), err);
+	if (rc == 0)
+		h->lives[h->n++] = (struct life){
+		    ns, (uint32_t)request,
+		    tokens == UNSAID || tokens >= (int64_t)TOKENS_UNSAID ? TOKENS_UNSAID : (uint32_t)tokens};
+	return rc;
+}
+
+static int load_range(struct pool_lives *l, int64_t from, int64_t to, bool world, struct lodging *at, struct err *err)
+{
+	struct life_tables t = {0};
+	int rc = row_range_read(&t.requests, l->requests, from, to, err);
+	if (rc == 0)
+		rc = row_range_read(&t.legs, l->legs, from, to, err);
+	if (rc == 0)
+		rc = row_range_read(&t.responses, l->responses, from, to, err);
+	for (int64_t request = from; rc == 0 && request <= to; request++) {
+		rc = lodge(l, &t, request, at, err);
+		if (rc == 0 && world && at->in_world)
+			rc = move_in(&l->world, at->world_ns, request, UNSAID, err);
+		for (size_t i = 0; rc == 0 && !world && i < at->n; i++) {
+			struct house *h;
+			rc = house_get(l, at->homes[i].worker, at->homes[i].boot, &h, err);
+			if (rc == 0)
+				rc = move_in(h, at->homes[i].ns, request, at->homes[i].tokens, err);
 		}
-		h->n++;
 	}
-	return sum_houses(l, err);
+	tables_done(&t);
+	return rc;
 }
 
-static int life_add(struct pool_lives *l, struct life x, struct err *err)
+static int settle(struct house *h, struct err *err)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 1024;
-		struct life *all = realloc(l->all, cap * sizeof(*all));
-		if (!all)
-			return err_nomem(err);
-		l->all = all;
-		l->cap = cap;
+	int rc = sort_almost(h->lives, h->n, sizeof(*h->lives), by_end, NULL, err);
+	h->sums = rc == 0 ? calloc(h->n / SUM_STEP + 1, sizeof(*h->sums)) : NULL;
+	if (!h->sums)
+		return rc < 0 ? rc : err_nomem(err);
+	int64_t sum = 0;
+	for (size_t i = 0; i < h->n; i++) {
+		if (i % SUM_STEP == 0)
+			h->sums[i / SUM_STEP] = sum;
+		sum = add_tokens(sum, h->lives[i].tokens == TOKENS_UNSAID ? UNSAID : (int64_t)h->lives[i].tokens);
 	}
-	l->all[l->n++] = x;
+	if (h->n % SUM_STEP == 0)
+		h->sums[h->n / SUM_STEP] = sum;
 	return 0;
 }
 
-/* Legs, by request; a request with fewer answering legs than attempts lived nowhere in particular, since it began. */
-static int load_lives(struct pool_lives *l, struct case_file *c, struct err *err)
+static void house_done(struct house *h)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(
-	    &s, c,
-	    "WITH here AS (SELECT l.request, l.attempt, l.worker, coalesce(l.boot, 0) AS boot, "
-	    "CASE WHEN coalesce(l.input_flag, 'exact') = 'exact' AND b.page_size > 0 THEN (l.input_tokens + "
-	    "l.output_tokens + "
-	    "b.page_size - 1) / b.page_size * b.page_size END AS tokens, "
-	    "coalesce(l.finished_ns, l.started_ns) AS ns, l.boot IS NULL AND EXISTS (SELECT 1 FROM boot b WHERE "
-	    "b.worker = l.worker) AS adrift FROM leg l LEFT JOIN boot b ON b.boot = l.boot WHERE coalesce(l.role, "
-	    "'decode') <> 'prefill'), "
-	    "missing AS (SELECT q.request, q.first_ns FROM request q WHERE "
-	    "(SELECT count(DISTINCT h.attempt) FROM here h WHERE h.request = q.request AND NOT h.adrift) < "
-	    "coalesce((SELECT max(r.attempts) FROM response r WHERE r.request = q.request), 1)) "
-	    "SELECT worker, boot, request, ns, tokens FROM here WHERE request NOT IN (SELECT request FROM missing) "
-	    "UNION ALL SELECT ?1, 0, request, first_ns, NULL FROM missing "
-	    "UNION ALL SELECT ?2, 0, request, min(ns), NULL FROM (SELECT request, coalesce(ns, ?3) AS ns FROM here "
-	    "UNION ALL "
-	    "SELECT request, coalesce(first_ns, ?3) FROM missing) GROUP BY request",
-	    err);
-	if (rc == 0)
-		rc = sql_int(s, 1, NOWHERE, err);
-	if (rc == 0)
-		rc = sql_int(s, 2, WORLD, err);
-	if (rc == 0)
-		rc = sql_int(s, 3, TIME_UNKNOWN, err);
-	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		struct life x = {sql_get_int(s, 0), sql_get_int(s, 1), sql_get_int(s, 2), sql_get_time(s, 3),
-				 sql_get_time(s, 4)};
-		rc = life_add(l, x, err);
+	free(h->lives);
+	free(h->readers);
+	free(h->strong);
+	free(h->sums);
+	*h = (struct house){.worker = h->worker, .boot = h->boot};
+}
+
+static void move_out(struct pool_lives *l, bool world)
+{
+	if (world)
+		house_done(&l->world);
+	for (size_t i = 0; i < l->n_houses && !world; i++)
+		house_done(&l->houses[i]);
+	l->n_houses = world ? l->n_houses : 0;
+}
+
+/* Of all houses, or of the world: done when somebody asks. */
+static int load_all(struct pool_lives *l, bool world, struct err *err)
+{
+	struct lodging at = {0};
+	int64_t n = row_book_rows(l->requests);
+	int rc = 0;
+	for (int64_t from = 1; rc == 0 && from <= n; from += REQUESTS_AT_ONCE) {
+		rc = case_stopped(l->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : 0;
+		if (rc == 0)
+			rc = load_range(l, from, MIN(n, from + REQUESTS_AT_ONCE - 1), world, &at, err);
 	}
+	free(at.homes);
+	if (rc == 0 && world)
+		rc = settle(&l->world, err);
+	for (size_t i = 0; rc == 0 && !world && i < l->n_houses; i++)
+		rc = settle(&l->houses[i], err);
+	return rc;
+}
+
+static int need(struct pool_lives *l, int64_t worker, struct err *err)
+{
+	bool world = worker == WORLD, *there = world ? &l->world_there : &l->homes_there;
+	int rc = *there ? 0 : load_all(l, world, err);
+	if (rc < 0) /* it may be asked again */
+		move_out(l, world);
+	*there = rc == 0;
 	return rc;
 }
 
@@ -206,14 +370,37 @@ static int load_holes(struct pool_lives *l, struct case_file *c, struct err *err
 	return rc;
 }
 
-int lives_load(struct pool_lives **ret, struct case_file *c, struct err *err)
+static int open_books(struct pool_lives *l, struct err *err)
+{
+	int rc = row_book_open(&l->requests, l->c, ROWS_REQUEST, 1u << REQUEST_FIRST_NS, err);
+	if (rc == 0)
+		rc = row_book_open(&l->responses, l->c, ROWS_RESPONSE, 1u << RESPONSE_ATTEMPTS, err);
+	if (rc == 0)
+		rc = row_book_open(&l->legs, l->c, ROWS_LEG,
+				   1u << LEG_ROW_ATTEMPT | 1u << LEG_ROW_WORKER | 1u << LEG_ROW_BOOT |
+				       1u << LEG_ROW_ROLE | 1u << LEG_ROW_STARTED_NS | 1u << LEG_ROW_FINISHED_NS |
+				       1u << LEG_ROW_INPUT_TOKENS | 1u << LEG_ROW_INPUT_FLAG |
+				       1u << LEG_ROW_OUTPUT_TOKENS,
+				   err);
+	return rc;
+}
+
+int lives_open(struct pool_lives **ret, struct case_file *c, const struct served_boot *boots, size_t n_boots,
+	       struct err *err)
 {
 	struct pool_lives *l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_nomem(err);
-	int rc = load_lives(l, c, err);
-	if (rc == 0)
-		rc = make_houses(l, err);
+	l->c = c;
+	l->boots = boots;
+	l->n_boots = n_boots;
+	l->world = (struct house){.worker = WORLD};
+	l->booted = malloc((n_boots + 1) * sizeof(*l->booted));
+	int rc = l->booted ? open_books(l, err) : err_nomem(err);
+	for (size_t i = 0; rc == 0 && i < n_boots; i++)
+		l->booted[l->n_booted++] = boots[i].worker;
+	if (l->n_booted)
+		qsort(l->booted, l->n_booted, sizeof(*l->booted), id_cmp);
 	if (rc == 0)
 		rc = load_holes(l, c, err);
 	if (rc < 0) {
@@ -228,40 +415,28 @@ void lives_free(struct pool_lives *l)
 {
 	if (!l)
 		return;
-	for (size_t i = 0; i < l->n_houses; i++) {
-		free(l->houses[i].readers);
-		free(l->houses[i].strong);
-		free(l->houses[i].tokens);
-	}
+	move_out(l, false);
+	move_out(l, true);
+	tables_done(&l->own);
+	row_book_close(l->requests);
+	row_book_close(l->legs);
+	row_book_close(l->responses);
+	free(l->lodging.homes);
 	free(l->houses);
 	free(l->holes);
-	free(l->all);
-	free(l->by_name);
+	free(l->booted);
 	free(l);
 }
 
-static struct house *house_find(const struct pool_lives *l, int64_t worker, int64_t boot)
-{
-	size_t lo = 0, hi = l->n_houses;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		const struct house *h = &l->houses[mid];
-		if (h->worker < worker || (h->worker == worker && h->boot < boot))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	struct house *h = lo < l->n_houses ? &l->houses[lo] : NULL;
-	return h && h->worker == worker && h->boot == boot ? h : NULL;
-}
+/* ---- questions ---- */
 
 /* How many of a house had ended, or may have ended, before ns. */
-static size_t ended(const struct pool_lives *l, const struct house *h, int64_t ns)
+static size_t ended(const struct house *h, int64_t ns)
 {
 	size_t lo = 0, hi = h->n;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		if (l->all[h->from + mid].ns <= ns)
+		if (h->lives[mid].ns <= ns)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -269,29 +444,47 @@ static size_t ended(const struct pool_lives *l, const struct house *h, int64_t n
 	return lo;
 }
 
-static const struct life *life_of(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t request)
+static int64_t tokens_of(const struct house *h, size_t n)
 {
-	struct life own = {.worker = worker, .boot = boot, .request = request};
-	return bsearch(&own, l->by_name, l->n, sizeof(own), by_name);
+	int64_t sum = h->sums[n / SUM_STEP];
+	for (size_t i = n / SUM_STEP * SUM_STEP; i < n; i++)
+		sum = add_tokens(sum, h->lives[i].tokens == TOKENS_UNSAID ? UNSAID : (int64_t)h->lives[i].tokens);
+	return sum;
 }
 
-/* The same without one request. */
-static int64_t before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
+/* Had the reader itself ended there by then? */
+static const struct home *own_end(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns)
+{
+	for (size_t i = 0; i < l->lodging.n; i++) {
+		const struct home *h = &l->lodging.homes[i];
+		if (h->worker == worker && h->boot == boot)
+			return h->ns <= ns ? h : NULL;
+	}
+	return NULL;
+}
+
+/* Without the reader. */
+static int64_t before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns)
 {
 	const struct house *h = house_find(l, worker, boot);
 	if (!h)
 		return 0;
-	const struct life *it = life_of(l, worker, boot, but_request);
-	return (int64_t)ended(l, h, ns) - (it && it->ns <= ns);
+	bool own =
+	    worker == WORLD ? l->lodging.in_world && l->lodging.world_ns <= ns : own_end(l, worker, boot, ns) != NULL;
+	return (int64_t)ended(h, ns) - own;
 }
 
-int64_t lives_before(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request)
+int lives_before(struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request, int64_t *ret,
+		 struct err *err)
 {
 	if (ns == TIME_UNKNOWN)
 		ns = INT64_MAX;
-	if (!worker)
-		return before(l, WORLD, 0, ns, but_request);
-	return before(l, worker, boot, ns, but_request) + before(l, NOWHERE, 0, ns, but_request);
+	int rc = need(l, worker ? worker : WORLD, err);
+	if (rc == 0)
+		rc = lodge_own(l, but_request, err);
+	if (rc == 0)
+		*ret = worker ? before(l, worker, boot, ns) + before(l, NOWHERE, 0, ns) : before(l, WORLD, 0, ns);
+	return rc;
 }
 
 /* From when on is something missing of a boot that began then? INT64_MAX: nothing is. */
@@ -306,38 +499,39 @@ static int64_t missing_from(const struct pool_lives *l, int64_t worker, int64_t 
 	return from;
 }
 
-int64_t lives_left_at_most(const struct pool_lives *l, int64_t worker, int64_t boot, int64_t boot_ns, int64_t ns,
-			   int64_t but_request)
+int lives_left_at_most(struct pool_lives *l, int64_t worker, int64_t boot, int64_t boot_ns, int64_t ns,
+		       int64_t but_request, int64_t *ret, struct err *err)
 {
-	if (!worker || !boot || boot_ns == TIME_UNKNOWN || ns == TIME_UNKNOWN || before(l, NOWHERE, 0, ns, but_request))
-		return UNSAID;
+	*ret = UNSAID;
+	if (!worker || !boot || boot_ns == TIME_UNKNOWN || ns == TIME_UNKNOWN)
+		return 0;
+	int rc = need(l, worker, err);
+	if (rc == 0)
+		rc = lodge_own(l, but_request, err);
+	if (rc < 0 || before(l, NOWHERE, 0, ns))
+		return rc;
 	struct house *h = house_find(l, worker, boot);
 	if (h && !h->looked) /* once for all who ask about this boot */
 		h->missing_ns = missing_from(l, worker, boot_ns);
 	if (h)
 		h->looked = true;
 	if ((h ? h->missing_ns : missing_from(l, worker, boot_ns)) <= ns)
-		return UNSAID;
-	int64_t all = h ? h->tokens[ended(l, h, ns)] : 0;
-	const struct life *it = life_of(l, worker, boot, but_request);
-	return all != UNSAID && it && it->ns <= ns ? all - it->tokens : all;
+		return 0;
+	int64_t all = h ? tokens_of(h, ended(h, ns)) : 0;
+	const struct home *own = own_end(l, worker, boot, ns);
+	*ret = all != UNSAID && own ? all - own->tokens : all;
+	return 0;
 }
 
 static int mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err)
 {
-	struct house *h = house_find(l, worker, boot);
-	if (!h)
-		return 0;
-	if (h->n_readers == h->cap_readers) {
-		size_t cap = h->cap_readers ? h->cap_readers * 2 : 16;
-		struct life_reader *more = realloc(h->readers, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		h->readers = more;
-		h->cap_readers = cap;
-	}
-	h->readers[h->n_readers++] = r;
-	return 0;
+	int rc = need(l, worker, err);
+	struct house *h = rc == 0 ? house_find(l, worker, boot) : NULL;
+	if (h && h->n)
+		rc = grow_array((void **)&h->readers, &h->cap_readers, h->n_readers, sizeof(r), err);
+	if (rc == 0 && h && h->n)
+		h->readers[h->n_readers++] = r;
+	return rc;
 }
 
 int lives_mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err)
@@ -355,7 +549,7 @@ bool lives_are_marked(const struct pool_lives *l)
 	for (size_t i = 0; i < l->n_houses; i++)
 		if (l->houses[i].n_readers)
 			return true;
-	return false;
+	return l->world.n_readers > 0;
 }
 
 static int reader_cmp(const void *a, const void *b)
@@ -407,23 +601,33 @@ static void left_by(const struct house *h, const struct life *x, struct left_to 
 	ret->last_ns = h->readers[h->n_readers - 1].ns == INT64_MAX ? TIME_UNKNOWN : h->readers[h->n_readers - 1].ns;
 }
 
+/* Who lived in the house, and was read. */
+static int left_of_house(struct house *h, struct left_to *left, size_t *n, struct err *err)
+{
+	int rc = h->n_readers && !h->strong ? count_strong(h, err) : 0;
+	for (size_t k = 0; rc == 0 && k < h->n && h->n_readers; k++) {
+		left_by(h, &h->lives[k], &left[*n]);
+		*n += left[*n].strong + left[*n].weak > 0;
+	}
+	return rc;
+}
+
 int lives_left(struct pool_lives *l, struct left_to **ret, size_t *ret_n, struct err *err)
 {
-	struct left_to *left = malloc((l->n + 1) * sizeof(*left));
-	size_t n = 0;
+	size_t n = 0, room = l->world.n_readers ? l->world.n + 1 : 1;
+	for (size_t i = 0; i < l->n_houses; i++)
+		room += l->houses[i].n_readers ? l->houses[i].n : 0;
+	struct left_to *left = malloc(room * sizeof(*left));
 	if (!left)
 		return err_nomem(err);
-	for (size_t i = 0; i < l->n_houses; i++) {
-		struct house *h = &l->houses[i];
-		int rc = h->n_readers && !h->strong ? count_strong(h, err) : 0;
-		if (rc < 0) {
-			free(left);
-			return rc;
-		}
-		for (size_t k = 0; k < h->n && h->n_readers; k++) {
-			left_by(h, &l->all[h->from + k], &left[n]);
-			n += left[n].strong + left[n].weak > 0;
-		}
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < l->n_houses; i++)
+		rc = left_of_house(&l->houses[i], left, &n, err);
+	if (rc == 0)
+		rc = left_of_house(&l->world, left, &n, err);
+	if (rc < 0) {
+		free(left);
+		return rc;
 	}
 	qsort(left, n, sizeof(*left), left_cmp);
 	size_t kept = 0;

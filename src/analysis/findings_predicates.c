@@ -16,11 +16,6 @@ enum { ESTIMATE_FACTOR = 4 };
 
 static const int fixed_in[3] = {0, 5, 22};
 
-static void because(struct finding *f, enum reason r)
-{
-	f->reasons |= UINT64_C(1) << r;
-}
-
 /* ---- versions ---- */
 
 /* Builds of a release for one accelerator are that release; any other local part is somebody's own change. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* findings_rows.c - findings(): one row per response, with the texts that its numbers stand for
  *
- * Rows come by start, then request. Texts are read from the tables row by row; memory does not grow with them.
+ * Rows come by start, then request; where a statement asks for the order of their names, those of one start by name. What the
+ * statement does not read is not computed. Texts are read from the tables row by row; memory does not grow with them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -102,14 +103,23 @@ static const struct rowset_column findings_columns[] = {
 /* A row names so many records at most: what it rests on, not everything that was said. */
 enum { REFS_BYTES = 1536 };
 
+enum part { PART_NUMBERS, PART_CANDIDATES, PART_PREDICATES, PART_RESPONSE, PART_ALIASES, PART_WORKERS, PART_REFS };
+
 struct rows_state {
 	struct case_file *c;
 	struct answers *answers;
 	size_t at;
+	struct row_range *same_range;
+	uint32_t *same; /* responses - 1 of one start, by name: those from same_from to same_to, or NULL: as they are */
+	size_t same_from, same_to;
 	struct text classes; /* borrowed from the cursor; empty: all */
-	bool brief;
-	struct sql *response, *aliases, *leg, *boot, *worker;
+	unsigned wanted;     /* bit per class of them */
+	bool conflicts, brief;
+	struct sql *response, *response_refs, *aliases, *leg, *boot, *worker;
 	struct buf refs, text;
+	struct finding f; /* of the row at hand: brief, and in full with PART_NUMBERS */
+	size_t row;       /* its response - 1 */
+	unsigned parts;   /* bit per part that is there */
 };
 
 static void findings_close(void *state)
@@ -118,7 +128,10 @@ static void findings_close(void *state)
 	if (!x)
 		return;
 	answers_drop(x->answers);
+	free(x->same);
+	row_range_free(x->same_range);
 	sql_end(x->response);
+	sql_end(x->response_refs);
 	sql_end(x->aliases);
 	sql_end(x->leg);
 	sql_end(x->boot);
@@ -131,9 +144,11 @@ static void findings_close(void *state)
 static int prepare_all(struct rows_state *x, struct case_file *c, struct err *err)
 {
 	int rc = sql_prepare(&x->response, c,
-			     "SELECT q.name, q.model, r.status, r.streamed, r.finished_ns, r.delivered_basis, r.refs, "
-			     "r.delivered FROM response r JOIN request q USING(request) WHERE r.response = ?1",
+			     "SELECT q.name, q.model, r.status, r.streamed, r.finished_ns, r.delivered_basis FROM "
+			     "response r JOIN request q USING(request) WHERE r.response = ?1",
 			     err);
+	if (rc == 0)
+		rc = sql_prepare(&x->response_refs, c, "SELECT refs FROM response WHERE response = ?1", err);
 	if (rc == 0)
 		rc = sql_prepare(&x->aliases, c,
 				 "SELECT value FROM alias WHERE request = ?1 UNION "
@@ -148,6 +163,23 @@ static int prepare_all(struct rows_state *x, struct case_file *c, struct err *er
 	return rc;
 }
 
+static bool wanted(const struct rows_state *x, const struct finding *f)
+{
+	return !x->classes.ptr || x->wanted >> f->c.class_id & 1 || (f->c.conflict && x->conflicts);
+}
+
+/* "C1,C2,conflict" */
+static void choose(struct rows_state *x)
+{
+	struct text rest = x->classes, part;
+	while (text_split(&rest, ',', &part)) {
+		x->conflicts |= text_is(part, "conflict");
+		for (unsigned c = CLASS_C1; c <= CLASS_C5; c++)
+			if (part.len == 2 && part.ptr[0] == 'C' && part.ptr[1] == (char)('0' + c))
+				x->wanted |= 1u << c;
+	}
+}
+
 static int findings_open(void *ctx, const struct text *args, void **ret, struct err *err)
 {
 	struct analysis *a = ctx;
@@ -156,6 +188,7 @@ static int findings_open(void *ctx, const struct text *args, void **ret, struct 
 		return err_nomem(err);
 	x->c = a->c;
 	x->classes = args[0];
+	choose(x);
 	x->brief = args[1].len && !text_is(args[1], "0");
 	x->refs = x->text = BUF_INIT(16 * MIB);
 	int rc = analysis_answers(a, ANSWERS_FINDINGS, &x->answers, err);
@@ -214,7 +247,17 @@ static int leg_refs(struct rows_state *x, struct rowset *row, int64_t leg, struc
 static int put_refs(struct rows_state *x, struct rowset *row, const struct finding *f, struct err *err)
 {
 	const struct findings *all = x->answers->findings;
-	int rc = leg_refs(x, row, f->prefill_leg, err);
+	buf_clear(&x->refs);
+	int rc = buf_add_char(&x->refs, '[', err);
+	if (rc == 0)
+		rc = look_up(x->response_refs, f->response, err);
+	if (rc == 1) {
+		rc = refs_put_all(&x->refs, sql_get_text(x->response_refs, 0), err);
+		if (rc == 0)
+			rc = leave(x->response_refs, err);
+	}
+	if (rc == 0)
+		rc = leg_refs(x, row, f->prefill_leg, err);
 	if (rc == 0 && f->decode_leg != f->prefill_leg)
 		rc = leg_refs(x, row, f->decode_leg, err);
 	if (rc == 0 && f->prefill_boot) {
@@ -255,11 +298,7 @@ static int put_response(struct rows_state *x, struct rowset *row, const struct f
 		rowset_int(row, F_STREAMED, sql_get_int(s, 3));
 	rowset_time(row, F_FINISHED, sql_get_time(s, 4));
 	rowset_text(row, F_BASIS, sql_get_text(s, 5));
-	buf_clear(&x->refs);
-	rc = buf_add_char(&x->refs, '[', err);
-	if (rc == 0)
-		rc = refs_put_all(&x->refs, sql_get_text(s, 6), err);
-	return rc == 0 ? leave(s, err) : rc;
+	return leave(s, err);
 }
 
 static int put_aliases(struct rows_state *x, struct rowset *row, int64_t request, struct err *err)
@@ -279,48 +318,46 @@ static int put_aliases(struct rows_state *x, struct rowset *row, int64_t request
 	return rc;
 }
 
-static int put_lists(struct rows_state *x, struct rowset *row, const struct finding *f, struct err *err)
+static int put_predicates(struct rows_state *x, struct rowset *row, const struct finding *f, struct err *err)
 {
 	struct buf *b = &x->text;
 	buf_clear(b);
 	int rc = buf_printf(b, err, "{\"T\":\"%s\",\"A\":\"%s\",\"L\":\"%s\",\"D\":\"%s\",\"X\":\"%s\"}",
 			    tri_name(f->p.t), tri_name(f->p.a), tri_name(f->p.l), tri_name(f->p.d), tri_name(f->p.x));
-	if (rc < 0)
-		return rc;
-	rowset_text(row, F_PREDICATES, buf_text(b));
+	if (rc == 0)
+		rowset_text(row, F_PREDICATES, buf_text(b));
+	return rc;
+}
+
+static int put_reasons(struct rows_state *x, struct rowset *row, const struct finding *f, struct err *err)
+{
+	struct buf *b = &x->text;
 	buf_clear(b);
+	int rc = 0;
 	for (unsigned i = 0; rc == 0 && i < N_REASONS; i++)
 		if (f->reasons >> i & 1)
 			rc = buf_printf(b, err, "%s\"%s\"", b->len ? "," : "[", reason_texts[i].code);
 	if (rc == 0)
 		rc = buf_printf(b, err, "%s", b->len ? "]" : "[]");
-	if (rc < 0)
-		return rc;
-	rowset_text(row, F_REASONS, buf_text(b));
-	return put_aliases(x, row, f->request, err);
+	if (rc == 0)
+		rowset_text(row, F_REASONS, buf_text(b));
+	return rc;
 }
 
-static void put_numbers(struct rowset *row, const struct findings *all, const struct finding *f)
+static const char *const band_names[] = {"unknown", "over_pool", "boundary", "under"};
+
+static void put_class(struct rowset *row, unsigned col, const struct finding *f)
 {
-	static const char *const flags[] = {NULL, "exact", "at_least", "estimate"};
-	static const char *const bands[] = {"unknown", "over_pool", "boundary", "under"};
-	static const char *const grades[] = {NULL, "temporal", "physical"};
-	char name[3] = {'C', (char)('0' + f->c.class_id), 0};
-	known(row, F_PROMPT, f->prompt_tokens);
-	if (f->prompt_tokens != UNSAID && flags[f->flag])
-		rowset_text(row, F_PROMPT_FLAG, text_of(flags[f->flag]));
-	known(row, F_POOL, f->pool_tokens);
-	known(row, F_LIMIT, f->input_limit);
-	rowset_text(row, F_BAND, text_of(bands[f->band]));
+	char name[2] = {'C', (char)('0' + f->c.class_id)};
+	rowset_text(row, col, (struct text){name, sizeof(name)});
+}
+
+/* What follows from the sign. */
+static void put_sign(struct rowset *row, const struct findings *all, const struct finding *f)
+{
+	rowset_text(row, F_BAND, text_of(band_names[f->band]));
 	rowset_time(row, F_STARTED, f->started_ns);
-	rowset_text(row, F_CLASS, text_of(name));
-	if (grades[f->grade])
-		rowset_text(row, F_GRADE, text_of(grades[f->grade]));
-	rowset_int(row, F_OWNERS, f->owner_count);
-	rowset_int(row, F_OWNER_TENANTS, f->owner_tenants);
-	known(row, F_CANDIDATES, f->candidate_owners);
-	known(row, F_FOREIGN, f->foreign_at_most);
-	known(row, F_DECODE_LIMIT, f->decode_limit);
+	put_class(row, F_CLASS, f);
 	rowset_int(row, F_CONFLICT, f->c.conflict);
 	rowset_text(row, F_CROSS, text_of(tri_name(f->cross_tenant)));
 	rowset_int(row, F_TRIGGER_STANDS, all->trigger_stands);
@@ -332,56 +369,290 @@ static void put_numbers(struct rowset *row, const struct findings *all, const st
 	rowset_text(row, F_L, text_of(tri_name(f->p.l)));
 	rowset_text(row, F_D, text_of(tri_name(f->p.d)));
 	rowset_text(row, F_X, text_of(tri_name(f->p.x)));
-	rowset_int(row, F_REQUEST_ID, f->request);
 	rowset_int(row, F_RESPONSE_ID, f->response);
+}
+
+static void put_numbers(struct rowset *row, const struct finding *f)
+{
+	static const char *const flags[] = {NULL, "exact", "at_least", "estimate"};
+	static const char *const grades[] = {NULL, "temporal", "physical"};
+	known(row, F_PROMPT, f->prompt_tokens);
+	if (f->prompt_tokens != UNSAID && flags[f->flag])
+		rowset_text(row, F_PROMPT_FLAG, text_of(flags[f->flag]));
+	known(row, F_POOL, f->pool_tokens);
+	known(row, F_LIMIT, f->input_limit);
+	if (grades[f->grade])
+		rowset_text(row, F_GRADE, text_of(grades[f->grade]));
+	rowset_int(row, F_OWNERS, f->owner_count);
+	rowset_int(row, F_OWNER_TENANTS, f->owner_tenants);
+	known(row, F_CANDIDATES, f->candidate_owners);
+	known(row, F_FOREIGN, f->foreign_at_most);
+	known(row, F_DECODE_LIMIT, f->decode_limit);
+	rowset_int(row, F_REQUEST_ID, f->request);
 	if (f->prefill_leg)
 		rowset_int(row, F_PREFILL_LEG, f->prefill_leg);
 	if (f->decode_leg)
 		rowset_int(row, F_DECODE_LEG, f->decode_leg);
 }
 
-static bool wanted(const struct rows_state *x, const struct finding *f)
+struct named {
+	struct text name;
+	uint32_t at;
+};
+
+static int named_cmp(const void *a, const void *b, void *ctx)
 {
-	struct text rest = x->classes, part;
-	char name[3] = {'C', (char)('0' + f->c.class_id), 0};
-	if (!rest.ptr)
-		return true;
-	while (text_split(&rest, ',', &part))
-		if (text_is(part, name) || (f->c.conflict && text_is(part, "conflict")))
-			return true;
-	return false;
+	const struct named *x = a, *y = b;
+	(void)ctx;
+	int c = text_cmp(x->name, y->name);
+	return c ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+static int request_of(struct rows_state *x, size_t at, int64_t *ret, struct err *err)
+{
+	struct findings *f = x->answers->findings;
+	int rc = row_range_goto(&x->same_range, f->responses, (int64_t)at + 1, err);
+	if (rc == 0)
+		*ret = row_range_request(x->same_range);
+	return rc;
+}
+
+/* Are those of one start in the order of their names? Requests are numbered by their first sign of life, then by name: so
+ * they mostly are. */
+static int names_in_order(struct rows_state *x, bool *ret, struct err *err)
+{
+	struct findings *f = x->answers->findings;
+	CLEANUP(buf_done) struct buf last = BUF_INIT(MIB);
+	int rc = 0;
+	*ret = true;
+	for (size_t i = x->same_from; rc == 0 && *ret && i < x->same_to; i++) {
+		int64_t request = 0;
+		struct text name;
+		rc = request_of(x, findings_at(f, i), &request, err);
+		if (rc == 0)
+			rc = actors_name(f->lineage->actors, (uint32_t)request, &name, err);
+		if (rc < 0)
+			break;
+		*ret = i == x->same_from || text_cmp(buf_text(&last), name) <= 0;
+		buf_clear(&last);
+		rc = case_stopped(x->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : buf_add_text(&last, name, err);
+	}
+	return rc;
+}
+
+static int sort_names(struct rows_state *x, struct err *err)
+{
+	struct findings *f = x->answers->findings;
+	struct arena arena;
+	size_t n = x->same_to - x->same_from;
+	arena_init(&arena, (size_t)4096 * MIB);
+	struct named *list = malloc(n * sizeof(*list));
+	x->same = malloc(n * sizeof(*x->same));
+	int rc = list && x->same ? 0 : err_nomem(err);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		int64_t request = 0;
+		list[i] = (struct named){.at = (uint32_t)findings_at(f, x->same_from + i)};
+		rc = request_of(x, list[i].at, &request, err);
+		if (rc == 0)
+			rc = actors_name(f->lineage->actors, (uint32_t)request, &list[i].name, err);
+		if (rc == 0)
+			list[i].name = arena_text(&arena, list[i].name);
+	}
+	if (rc == 0)
+		rc = sort_almost(list, n, sizeof(*list), named_cmp, NULL, err);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		x->same[i] = list[i].at;
+	free(list);
+	arena_done(&arena);
+	return rc;
+}
+
+/* The response - 1 of the row x->at. */
+static int place_of(struct rows_state *x, bool by_name, size_t *ret, struct err *err)
+{
+	struct findings *f = x->answers->findings;
+	int rc = 0;
+	if (by_name && x->at >= x->same_to) {
+		int64_t start = f->started[findings_at(f, x->at)];
+		free(x->same);
+		x->same = NULL;
+		x->same_from = x->same_to = x->at;
+		while (x->same_to < f->n && f->started[findings_at(f, x->same_to)] == start)
+			x->same_to++;
+		bool sorted = true;
+		if (x->same_to - x->same_from > 1)
+			rc = names_in_order(x, &sorted, err);
+		if (rc == 0 && !sorted)
+			rc = sort_names(x, err);
+	}
+	*ret = x->same ? x->same[x->at - x->same_from] : findings_at(f, x->at);
+	return rc;
+}
+
+/* What a cell needs that is not known yet. */
+static enum part part_of(unsigned col)
+{
+	switch (col) {
+	case F_CANDIDATES:
+	case F_FOREIGN:
+	case F_REASONS: return PART_CANDIDATES;
+	case F_REQUEST:
+	case F_MODEL:
+	case F_STATUS:
+	case F_STREAMED:
+	case F_FINISHED:
+	case F_BASIS: return PART_RESPONSE;
+	case F_ALIASES: return PART_ALIASES;
+	case F_PREFILL:
+	case F_DECODE: return PART_WORKERS;
+	case F_ROOM:
+	case F_REFS: return PART_REFS;
+	case F_PREDICATES: return PART_PREDICATES;
+	default: return PART_NUMBERS;
+	}
+}
+
+static int put_part(struct rows_state *x, struct rowset *row, enum part part, struct err *err)
+{
+	const struct finding *f = &x->f;
+	int rc;
+	switch (part) {
+	case PART_RESPONSE: return put_response(x, row, f, err);
+	case PART_ALIASES: return put_aliases(x, row, f->request, err);
+	case PART_PREDICATES: return put_predicates(x, row, f, err);
+	case PART_WORKERS:
+		rc = put_worker(x, row, F_PREFILL, f->prefill_worker, err);
+		return rc == 0 ? put_worker(x, row, F_DECODE, f->decode_worker, err) : rc;
+	case PART_REFS: return put_refs(x, row, f, err);
+	case PART_CANDIDATES: return x->brief ? 0 : put_reasons(x, row, f, err);
+	default: return 0;
+	}
+}
+
+/* Cells are computed in parts, when the first one of a part is read. */
+static int findings_fill(void *state, struct rowset *row, unsigned col, struct err *err)
+{
+	struct rows_state *x = state;
+	struct findings *all = x->answers->findings;
+	enum part part = part_of(col);
+	bool numbers = part == PART_NUMBERS || part == PART_CANDIDATES; /* there is something new of them */
+	int rc = 0;
+	if (x->parts >> part & 1 || (x->brief && !numbers))
+		return 0;
+	if (part != PART_PREDICATES && !(x->parts >> PART_NUMBERS & 1)) {
+		rc = findings_get(all, x->row, &x->f, err);
+		x->parts |= 1u << PART_NUMBERS;
+		numbers = true;
+	}
+	if (rc == 0 && part == PART_CANDIDATES)
+		rc = findings_candidates(all, &x->f, err);
+	x->parts |= 1u << part;
+	if (rc == 0 && numbers) {
+		put_numbers(row, &x->f);
+		rowset_text(row, F_TENANT, answers_tenant(x->answers, x->f.tenant));
+	}
+	return rc == 0 ? put_part(x, row, part, err) : rc;
 }
 
 static int findings_next(void *state, struct rowset *row, struct err *err)
 {
 	struct rows_state *x = state;
 	const struct findings *all = x->answers->findings;
-	while (x->at < all->n && !wanted(x, &all->all[x->at]))
+	for (; x->at < all->n; x->at++) {
+		int rc = place_of(x, rowset_in_order(row), &x->row, err);
+		if (rc < 0)
+			return rc;
+		findings_brief(all, x->row, &x->f);
+		if (!wanted(x, &x->f))
+			continue;
 		x->at++;
-	if (x->at == all->n)
-		return 0;
-	const struct finding *f = &all->all[x->at++];
-	put_numbers(row, all, f);
-	rowset_text(row, F_TENANT, answers_tenant(x->answers, f->tenant));
-	if (x->brief)
+		x->parts = 0;
+		put_sign(row, all, &x->f);
 		return 1;
-	int rc = put_response(x, row, f, err);
-	if (rc == 0)
-		rc = put_lists(x, row, f, err);
-	if (rc == 0)
-		rc = put_worker(x, row, F_PREFILL, f->prefill_worker, err);
-	if (rc == 0)
-		rc = put_worker(x, row, F_DECODE, f->decode_worker, err);
-	if (rc == 0)
-		rc = put_refs(x, row, f, err);
-	return rc < 0 ? rc : 1;
+	}
+	return 0;
 }
 
+static const unsigned findings_order[] = {F_STARTED, F_REQUEST, F_RESPONSE_ID};
 const struct rowset_spec findings_rowset = {
     .name = "findings",
     .columns = findings_columns,
     .n_columns = ARRAY_SIZE(findings_columns),
     .open = findings_open,
     .next = findings_next,
+    .fill = findings_fill,
     .close = findings_close,
+    .order = findings_order,
+    .n_order = ARRAY_SIZE(findings_order),
+};
+
+/* ---- how many have the same class, band and so on ---- */
+
+enum counts_column { N_CLASS, N_BAND, N_CONFLICT, N_CROSS, N_TRIGGER_STANDS, N_BUILD_STANDS, N_RESPONSES };
+static const struct rowset_column counts_columns[] = {
+    {"class", "TEXT", false},
+    {"band", "TEXT", false},
+    {"conflict", "INTEGER", false},
+    {"cross_tenant", "TEXT", false},
+    {"trigger_stands", "INTEGER", false},
+    {"build_stands", "INTEGER", false},
+    {"responses", "INTEGER", false},
+};
+
+struct counts_state {
+	struct answers *answers;
+	unsigned sign;
+};
+
+static void counts_close(void *state)
+{
+	struct counts_state *x = state;
+	if (x)
+		answers_drop(x->answers);
+	free(x);
+}
+
+static int counts_open(void *ctx, const struct text *args, void **ret, struct err *err)
+{
+	struct counts_state *x = calloc(1, sizeof(*x));
+	(void)args;
+	if (!x)
+		return err_nomem(err);
+	int rc = analysis_answers(ctx, ANSWERS_FINDINGS, &x->answers, err);
+	if (rc < 0) {
+		counts_close(x);
+		return rc;
+	}
+	*ret = x;
+	return 0;
+}
+
+static int counts_next(void *state, struct rowset *row, struct err *err)
+{
+	struct counts_state *x = state;
+	const struct findings *all = x->answers->findings;
+	(void)err;
+	while (x->sign < 1u << SIGN_BITS && !all->counts[x->sign])
+		x->sign++;
+	if (x->sign == 1u << SIGN_BITS)
+		return 0;
+	struct finding f;
+	findings_sign(all, x->sign, &f);
+	put_class(row, N_CLASS, &f);
+	rowset_text(row, N_BAND, text_of(band_names[f.band]));
+	rowset_int(row, N_CONFLICT, f.c.conflict);
+	rowset_text(row, N_CROSS, text_of(tri_name(f.cross_tenant)));
+	rowset_int(row, N_TRIGGER_STANDS, all->trigger_stands);
+	rowset_int(row, N_BUILD_STANDS, all->build_stands);
+	rowset_int(row, N_RESPONSES, (int64_t)all->counts[x->sign++]);
+	return 1;
+}
+
+const struct rowset_spec finding_counts_rowset = {
+    .name = "finding_counts",
+    .columns = counts_columns,
+    .n_columns = ARRAY_SIZE(counts_columns),
+    .open = counts_open,
+    .next = counts_next,
+    .close = counts_close,
 };

@@ -24,6 +24,10 @@ void runset_done(struct runset *s);
 /* --- an array that grows: room for one more element of *p, of which n are used --- */
 int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;
 
+/* Sorts what is nearly in order; cmp() must decide between any two. */
+int sort_almost(void *list, size_t n, size_t size, int (*cmp)(const void *a, const void *b, void *ctx), void *ctx,
+		struct err *err) MUST_CHECK;
+
 /* --- map: uint64 keys to numbers, open addressing --- */
 struct map {
 	uint64_t *keys; /* key + 1; 0: free */
@@ -137,8 +141,10 @@ struct actor {
 struct actors;
 /* lazy: requests and rids are looked up when asked for, and rooms are known only as far as they were opened. */
 int actors_load(struct actors **ret, struct case_file *c, bool lazy, struct err *err) MUST_CHECK;
-void actors_free(struct actors *a); /* accepts NULL */
-const struct actor *actors_get(const struct actors *a, uint32_t actor);
+void actors_free(struct actors *a);                              /* accepts NULL */
+struct actor actors_get(const struct actors *a, uint32_t actor); /* the name of a request: see actors_name() */
+/* Valid until the next call; ptr NULL: there is none. */
+int actors_name(struct actors *a, uint32_t actor, struct text *ret, struct err *err) MUST_CHECK;
 uint32_t actors_count(const struct actors *a);                       /* actors are 1 … count */
 uint32_t actors_of_request(const struct actors *a, int64_t request); /* 0: none */
 int actors_request(struct actors *a, int64_t request, uint32_t *ret, struct err *err) MUST_CHECK; /* 0: none */

@@ -4,12 +4,14 @@
  * A rid is known per worker. The case's legs and aliases say which request it is; where a client used one id more than
  * once, the leg that lived at that time, chosen when the rid takes pages and holds none. A rid that the case does not
  * know stays an actor under its own name. Numbers are given in the order of asking, actors of requests first: the same
- * case gives the same.
+ * case gives the same. Unless it is lazy, the first actors are the requests, under their numbers; of these only the tenant
+ * is kept, and the name is read when it is to be shown.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lineage.h"
+#include "pagetrail/row_range.h"
 
 struct candidate {            /* one leg under a rid, or under a room */
 	uint32_t next, actor; /* index + 1 */
@@ -28,7 +30,11 @@ struct binding { /* a rid of one worker, or a room */
 struct actors {
 	struct case_file *c;
 	struct arena arena;
-	struct actor *all;
+	uint32_t n_requests; /* actors 1 to n_requests are the requests of these numbers */
+	uint32_t *tenants;   /* theirs */
+	struct row_book *book, *names;
+	struct row_range *named; /* where the last name was read */
+	struct actor *all;       /* the others: all[0] is nobody, all[i] actor n_requests + i */
 	size_t n, cap;
 	struct map of_request;
 	struct binding *bindings;
@@ -64,7 +70,7 @@ static int actor_add(struct actors *a, struct actor who, uint32_t *ret, struct e
 	if (rc < 0)
 		return rc;
 	a->all[a->n] = who;
-	*ret = (uint32_t)a->n++;
+	*ret = a->n_requests + (uint32_t)a->n++;
 	return 0;
 }
 
@@ -220,18 +226,52 @@ static int load_candidates(struct actors *a, const char *text, uint32_t only, st
 	return rc;
 }
 
-static int load_requests(struct actors *a, struct err *err)
+enum { REQUESTS_AT_ONCE = 1 << 16 };
+
+static int load_tenants(struct actors *a, int64_t n, struct err *err)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(&s, a->c, "SELECT request, coalesce(tenant, 0), name FROM request ORDER BY request", err);
-	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		struct actor who = {sql_get_int(s, 0), sql_get_int(s, 1), sql_get_text(s, 2)};
-		uint32_t actor = 0;
-		rc = actor_add(a, who, &actor, err);
+	int rc = 0;
+	for (int64_t from = 1; rc == 0 && from <= n; from += REQUESTS_AT_ONCE) {
+		struct row_range *r = NULL;
+		rc = row_range_read(&r, a->book, from, from + REQUESTS_AT_ONCE - 1, err);
 		if (rc == 0)
-			rc = map_put(&a->of_request, (uint64_t)who.request, actor, err);
+			rc = row_range_seek(r, from, err);
+		for (; rc == 1 && row_range_request(r) < from + REQUESTS_AT_ONCE; rc = row_range_next(r, err)) {
+			int64_t request = row_range_request(r), tenant = row_range_int(r, REQUEST_TENANT);
+			if (request < 1 || request > n)
+				return row_range_free(r), err_set(err, ERR_DAMAGED, "requests are not numbered");
+			a->tenants[request] = tenant > 0 && tenant < UINT32_MAX ? (uint32_t)tenant : 0;
+		}
+		row_range_free(r);
+		if (rc >= 0)
+			rc = case_stopped(a->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : 0;
 	}
 	return rc;
+}
+
+static int load_requests(struct actors *a, struct err *err)
+{
+	int rc = row_book_open(&a->book, a->c, ROWS_REQUEST, 1u << REQUEST_TENANT, err);
+	int64_t n = rc == 0 ? row_book_rows(a->book) : 0;
+	if (rc == 0 && n >= UINT32_MAX / 2)
+		rc = err_set(err, ERR_LIMIT, "too many requests");
+	a->tenants = rc == 0 ? calloc((size_t)n + 1, sizeof(*a->tenants)) : NULL;
+	if (rc == 0 && !a->tenants)
+		rc = err_nomem(err);
+	if (rc == 0)
+		rc = load_tenants(a, n, err);
+	if (rc == 0)
+		a->n_requests = (uint32_t)n;
+	return rc;
+}
+
+static bool any_page_log(struct actors *a, int *rc, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	*rc = sql_prepare(&s, a->c, "SELECT 1 FROM worker WHERE has_page_log LIMIT 1", err);
+	int there = *rc == 0 ? sql_step(s, err) : *rc;
+	*rc = MIN(there, 0);
+	return there == 1;
 }
 
 int actors_load(struct actors **ret, struct case_file *c, bool lazy, struct err *err)
@@ -251,14 +291,15 @@ int actors_load(struct actors **ret, struct case_file *c, bool lazy, struct err 
 		a->bindings[0] = (struct binding){0};
 		rc = lazy ? 0 : load_requests(a, err);
 	}
-	if (rc == 0 && !lazy)
+	bool logs = rc == 0 && !lazy && any_page_log(a, &rc, err);
+	if (rc == 0 && logs)
 		rc = load_candidates(
 		    a,
 		    "SELECT l.worker, l.rid, l.request, l.started_ns, l.finished_ns FROM leg l JOIN worker w "
 		    "USING(worker) WHERE w.has_page_log AND l.rid IS NOT NULL "
 		    "ORDER BY l.started_ns, l.leg",
 		    0, err);
-	if (rc == 0 && !lazy)
+	if (rc == 0 && logs)
 		rc = load_candidates(
 		    a,
 		    "SELECT a.worker, a.value, a.request, NULL, NULL FROM alias a JOIN worker w USING(worker) "
@@ -277,6 +318,10 @@ void actors_free(struct actors *a)
 	if (!a)
 		return;
 	arena_done(&a->arena);
+	row_range_free(a->named);
+	row_book_close(a->book);
+	row_book_close(a->names);
+	free(a->tenants);
 	free(a->all);
 	free(a->bindings);
 	free(a->candidates);
@@ -286,19 +331,39 @@ void actors_free(struct actors *a)
 	free(a);
 }
 
-const struct actor *actors_get(const struct actors *a, uint32_t actor)
+struct actor actors_get(const struct actors *a, uint32_t actor)
 {
-	return &a->all[actor < a->n ? actor : 0];
+	if (actor && actor <= a->n_requests)
+		return (struct actor){actor, a->tenants[actor], {NULL, 0}};
+	actor = actor ? actor - a->n_requests : 0;
+	return a->all[actor < a->n ? actor : 0];
+}
+
+int actors_name(struct actors *a, uint32_t actor, struct text *ret, struct err *err)
+{
+	*ret = actors_get(a, actor).name;
+	if (!actor || actor > a->n_requests)
+		return 0;
+	int rc = a->names ? 0 : row_book_open(&a->names, a->c, ROWS_REQUEST, 1u << REQUEST_NAME, err);
+	if (rc == 0)
+		rc = row_range_turn(&a->named, a->names, actor, err);
+	if (rc == 0)
+		rc = row_range_seek(a->named, actor, err);
+	if (rc == 1)
+		*ret = row_range_text(a->named, REQUEST_NAME);
+	return MIN(rc, 0);
 }
 
 uint32_t actors_count(const struct actors *a)
 {
-	return (uint32_t)a->n - 1;
+	return a->n_requests + (uint32_t)a->n - 1;
 }
 
 uint32_t actors_of_request(const struct actors *a, int64_t request)
 {
-	const uint32_t *at = map_find(&a->of_request, (uint64_t)request);
+	if (request > 0 && request <= a->n_requests)
+		return (uint32_t)request;
+	const uint32_t *at = a->of_request.n ? map_find(&a->of_request, (uint64_t)request) : NULL;
 	return at ? *at : 0;
 }
 
@@ -327,14 +392,16 @@ static bool binding_kept(const struct binding *b, const uint32_t *to, const uint
 static int move_actors(struct actors *a, const uint8_t *live, uint32_t *to, struct arena *arena, struct err *err)
 {
 	size_t n = 1;
+	for (uint32_t i = 1; i <= a->n_requests; i++)
+		to[i] = i;
 	for (size_t i = 1; i < a->n; i++) {
 		struct actor who = a->all[i];
-		if (!who.request && !live[i])
+		if (!who.request && !live[a->n_requests + i])
 			continue;
 		who.name = arena_text(arena, who.name);
 		if (!who.name.ptr && a->all[i].name.len)
 			return err_nomem(err);
-		to[i] = (uint32_t)n;
+		to[a->n_requests + i] = a->n_requests + (uint32_t)n;
 		a->all[n++] = who;
 	}
 	a->n = n;

@@ -468,7 +468,7 @@ static int feed_row(struct focus *f, struct run *r, const struct part *p, struct
 	rc = run_feed(r, &rec, false, err);
 	uint32_t reader = sweep_take_reader(r->l->workers[worker].sweep);
 	if (rc == 0 && reader)
-		rc = followed(f, actors_get(r->l->actors, reader)->request, cell(b, row, PAGE_RID), p, err);
+		rc = followed(f, actors_get(r->l->actors, reader).request, cell(b, row, PAGE_RID), p, err);
 	return rc;
 }
 

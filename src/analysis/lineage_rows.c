@@ -147,6 +147,15 @@ static int exposures_open(void *ctx, const struct text *args, void **ret, struct
 	return 0;
 }
 
+static int put_name(struct rowset *row, unsigned col, struct actors *actors, uint32_t actor, struct err *err)
+{
+	struct text name;
+	int rc = actors_name(actors, actor, &name, err);
+	if (rc == 0)
+		rowset_text(row, col, name);
+	return rc;
+}
+
 static int exposures_next(void *state, struct rowset *row, struct err *err)
 {
 	struct exposures *x = state;
@@ -164,21 +173,24 @@ static int exposures_next(void *state, struct rowset *row, struct err *err)
 		return rc;
 	x->entered = true;
 	struct edge *e = &w->edges[x->edge++];
-	const struct actor *reader = actors_get(l->actors, e->reader), *owner = actors_get(l->actors, e->owner);
+	struct actor reader = actors_get(l->actors, e->reader), owner = actors_get(l->actors, e->owner);
 	int64_t pages = (int64_t)runset_pages(&e->pages), size = e->page_size ? e->page_size : x->page_size;
 	rc = edge_refs(e, &x->refs, err);
 	if (rc < 0)
 		return rc;
 	rowset_text(row, X_WORKER, w->name);
 	rowset_text(row, X_POOL, w->pools[e->pool]);
-	rowset_text(row, X_READER, reader->name);
-	rowset_text(row, X_READER_TENANT, answers_tenant(x->answers, reader->tenant));
+	rc = put_name(row, X_READER, l->actors, e->reader, err);
+	if (rc == 0 && e->owner)
+		rc = put_name(row, X_OWNER, l->actors, e->owner, err);
+	if (rc < 0)
+		return rc;
+	rowset_text(row, X_READER_TENANT, answers_tenant(x->answers, reader.tenant));
 	if (e->owner) {
-		rowset_text(row, X_OWNER, owner->name);
-		rowset_text(row, X_OWNER_TENANT, answers_tenant(x->answers, owner->tenant));
-		rowset_text(row, X_CROSS, cross_tenant(reader, owner));
-		if (owner->request)
-			rowset_int(row, X_OWNER_ID, owner->request);
+		rowset_text(row, X_OWNER_TENANT, answers_tenant(x->answers, owner.tenant));
+		rowset_text(row, X_CROSS, cross_tenant(&reader, &owner));
+		if (owner.request)
+			rowset_int(row, X_OWNER_ID, owner.request);
 	}
 	rowset_text(row, X_KIND, text_of(edge_kind_names[e->kind]));
 	rowset_int(row, X_PAGES, pages);
@@ -187,11 +199,11 @@ static int exposures_next(void *state, struct rowset *row, struct err *err)
 	rowset_time(row, X_FIRST, e->first_ns);
 	rowset_time(row, X_LAST, e->last_ns);
 	uint8_t d = x->delivered[e->reader];
-	rowset_text(row, X_DELIVERED, text_of(tri_name(reader->request && d != 0xff ? (enum tri)d : TRI_UNKNOWN)));
+	rowset_text(row, X_DELIVERED, text_of(tri_name(reader.request && d != 0xff ? (enum tri)d : TRI_UNKNOWN)));
 	rowset_text(row, X_GRADE, e->certain ? TEXT("physical") : TEXT("temporal"));
 	rowset_text(row, X_REFS, buf_text(&x->refs));
-	if (reader->request)
-		rowset_int(row, X_READER_ID, reader->request);
+	if (reader.request)
+		rowset_int(row, X_READER_ID, reader.request);
 	return 1;
 }
 
@@ -382,8 +394,8 @@ static int edge_row(struct life_of *x, const struct lineage_worker *w, struct ed
 		    struct err *err)
 {
 	bool reads = e->reader == w->focus;
-	const struct actor *self = actors_get(x->own->actors, w->focus);
-	const struct actor *other = actors_get(x->own->actors, reads ? e->owner : e->reader);
+	struct actor self = actors_get(x->own->actors, w->focus);
+	struct actor other = actors_get(x->own->actors, reads ? e->owner : e->reader);
 	int64_t pages = (int64_t)runset_pages(&e->pages);
 	int rc = edge_refs(e, &x->refs, err);
 	if (rc < 0)
@@ -392,12 +404,12 @@ static int edge_row(struct life_of *x, const struct lineage_worker *w, struct ed
 	rowset_text(row, L_WHAT, reads ? TEXT("read_from") : TEXT("read_by"));
 	rowset_text(row, L_WORKER, w->name);
 	rowset_text(row, L_POOL, w->pools[e->pool]);
-	if (other->name.ptr) {
-		rowset_text(row, L_OTHER, other->name);
-		rowset_text(row, L_OTHER_TENANT, answers_tenant(x->answers, other->tenant));
-		rowset_text(row, L_CROSS, cross_tenant(self, other));
-		if (other->request)
-			rowset_int(row, L_OTHER_ID, other->request);
+	if (other.name.ptr) { /* this lineage is of one request: names are at hand */
+		rowset_text(row, L_OTHER, other.name);
+		rowset_text(row, L_OTHER_TENANT, answers_tenant(x->answers, other.tenant));
+		rowset_text(row, L_CROSS, cross_tenant(&self, &other));
+		if (other.request)
+			rowset_int(row, L_OTHER_ID, other.request);
 	}
 	rowset_int(row, L_PAGES, pages);
 	if (e->page_size > 0 && e->page_size <= TOKENS_MAX / (int64_t)POOL_MAX_PAGES)

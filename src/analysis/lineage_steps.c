@@ -168,7 +168,7 @@ static int edge_row(struct pages_of *x, const struct lineage_worker *w, struct e
 {
 	const struct mark *marks[] = {&e->read, &e->alloc, &e->write};
 	bool reads = e->reader == w->focus;
-	const struct actor *other = actors_get(x->own->actors, reads ? e->owner : e->reader);
+	struct actor other = actors_get(x->own->actors, reads ? e->owner : e->reader);
 	int rc = put_refs(&x->refs, marks, 3, err);
 	if (rc < 0)
 		return rc;
@@ -178,9 +178,9 @@ static int edge_row(struct pages_of *x, const struct lineage_worker *w, struct e
 	rowset_time(row, P_TO, e->last_ns);
 	if (e->write.len)
 		rowset_time(row, P_WROTE, e->write.ns);
-	if (other->name.ptr) {
-		rowset_text(row, P_OTHER, other->name);
-		rowset_text(row, P_OTHER_TENANT, answers_tenant(x->answers, other->tenant));
+	if (other.name.ptr) {
+		rowset_text(row, P_OTHER, other.name);
+		rowset_text(row, P_OTHER_TENANT, answers_tenant(x->answers, other.tenant));
 	}
 	rowset_text(row, P_KIND, text_of(edge_kind_names[e->kind]));
 	rowset_text(row, P_GRADE, e->certain ? TEXT("physical") : TEXT("temporal"));

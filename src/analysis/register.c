@@ -183,9 +183,9 @@ static void analysis_drop(void *ctx)
 
 int analysis_register(struct case_file *c, const struct analysis_params *params, struct err *err)
 {
-	static const struct rowset_spec *const functions[] = {&exposures_rowset,    &lineage_rowset, &findings_rowset,
-							      &exposed_rowset,      &explain_rowset, &replay_rowset,
-							      &lineage_pages_rowset};
+	static const struct rowset_spec *const functions[] = {
+	    &exposures_rowset,      &lineage_rowset, &findings_rowset, &exposed_rowset,
+	    &finding_counts_rowset, &explain_rowset, &replay_rowset,   &lineage_pages_rowset};
 	struct analysis *a = calloc(1, sizeof(*a));
 	if (!a)
 		return err_nomem(err);

@@ -33,7 +33,7 @@ void answers_drop(struct answers *a);                                /* accepts 
 struct text answers_tenant(const struct answers *a, int64_t tenant); /* {NULL,0}: unknown */
 
 extern const struct rowset_spec exposures_rowset, lineage_rowset, findings_rowset, exposed_rowset, explain_rowset,
-    replay_rowset, lineage_pages_rowset;
+    finding_counts_rowset, replay_rowset, lineage_pages_rowset;
 
 /* Appends a ref as a JSON string to a list that was begun with '['; nothing for a mark without a record, and none
  * twice. */

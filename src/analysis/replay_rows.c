@@ -128,7 +128,7 @@ static int load_seen(const struct lineage *l, const struct lineage_worker *w, st
 		struct edge *e = &w->edges[i];
 		if (e->kind != EDGE_STALE && e->kind != EDGE_UNINITIALISED)
 			continue;
-		int64_t owner = e->owner ? actors_get(l->actors, e->owner)->request : 0;
+		int64_t owner = e->owner ? actors_get(l->actors, e->owner).request : 0;
 		/* an owner that no request is known for is none of the model's: UINT32_MAX */
 		(*ret)[(*ret_n)++] = (struct seen){e->reader,
 						   !e->owner ? 0

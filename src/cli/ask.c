@@ -232,6 +232,43 @@ static int bind_params(struct sql *s, const struct query_info *info, const struc
 	return 0;
 }
 
+/* How many rows the query has, one plain select: SQLite reads no more cells than its conditions need. */
+static int count_rows(struct case_file *c, const struct query_info *info, const struct ask *a, int64_t *ret,
+		      struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *n = NULL;
+	CLEANUP(buf_done) struct buf text = BUF_INIT(MIB);
+	struct text sql = text_of(query_find(queries, n_queries, info->name)->sql);
+	size_t from = text_find(sql, "\nFROM ", 0), end = text_find(sql, "\nORDER BY ", 0);
+	if (from == SIZE_MAX || end == SIZE_MAX)
+		return err_set(err, ERR_BUG, "query '%.*s' is not one select", TEXT_ARG(info->name));
+	int rc = buf_printf(&text, err, "SELECT count(*)%.*s", TEXT_ARG(text_sub(sql, from, end - from)));
+	if (!rc)
+		rc = sql_prepare(&n, c, text.ptr, err);
+	if (!rc)
+		rc = bind_params(n, info, a, err);
+	if (!rc)
+		rc = sql_step(n, err);
+	if (rc == 1)
+		*ret = sql_get_int(n, 0);
+	return MIN(rc, 0);
+}
+
+static int print_rows(struct case_file *c, struct sql *s, const struct query_info *info, const struct ask *a,
+		      const struct rows_column *columns, struct rows *r, struct err *err)
+{
+	int64_t n = 0;
+	int rc = 0;
+	while (!rc && !(a->count_rest && rows_full(r)) && (rc = sql_step(s, err)) == 1)
+		rc = system_stop ? err_set(err, ERR_INTERRUPTED, "stopped")
+				 : put_row(s, columns, info->n_columns, r, err);
+	if (rc || !a->count_rest || !rows_full(r))
+		return rc;
+	rc = count_rows(c, info, a, &n, err);
+	rows_found(r, n);
+	return rc;
+}
+
 static int run_query(struct case_file *c, struct sql *s, struct query_info *info, struct ask *a,
 		     const char *table_columns,
 		     int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
@@ -257,8 +294,8 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 	rc = ask_as_of(c, a, &as_of, err);
 	if (!rc)
 		rows_as_of(r, as_of);
-	while (!rc && (rc = sql_step(s, err)) == 1)
-		rc = system_stop ? err_set(err, ERR_INTERRUPTED, "stopped") : put_row(s, columns, n, r, err);
+	if (!rc)
+		rc = print_rows(c, s, info, a, columns, r, err);
 	if (!rc && before_close)
 		rc = before_close(c, r, err);
 	if (rc) {

@@ -98,6 +98,8 @@ int rows_int(struct rows *r, int64_t v, struct err *err) MUST_CHECK;
 int rows_real(struct rows *r, double v, struct err *err) MUST_CHECK;
 int rows_time(struct rows *r, int64_t ns, struct err *err) MUST_CHECK;
 int rows_end_row(struct rows *r, struct err *err) MUST_CHECK;
+bool rows_full(const struct rows *r);       /* what comes is counted only */
+void rows_found(struct rows *r, int64_t n); /* how many there are in all */
 /* Rows that another thread makes, cell by cell as above, for rows_join() to give out; *ret NULL: not of this form, where rows
  * are counted or measured one by one (a table, a limit). bytes: that it will hold, mostly. A part is freed by rows_drop(). */
 int rows_part(struct rows **ret, const struct rows *r, size_t bytes, struct err *err) MUST_CHECK;
@@ -113,6 +115,8 @@ struct ask {
 	struct analysis_params analysis;
 	struct params params; /* --param; "pool" and "limit" go to the analysis */
 	int64_t as_of_ns;
+	bool
+	    count_rest; /* rows beyond the limit are counted by another run of the query, which does not compute their cells */
 	bool
 	    older_will_do; /* tables that cannot be brought up to date now are shown as they are, with a word about it */
 };

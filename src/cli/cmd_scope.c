@@ -11,12 +11,11 @@ static bool something_found; /* any C1, C2, C3, C5 or conflict, whatever rows we
 static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 {
 	static const char sql[] =
-	    "SELECT count(*), sum(class='C1'), sum(class='C2'), sum(class='C3'), sum(class='C4'), sum(class='C5'),"
-	    " sum(conflict), sum(class IN ('C1','C2') AND band='over_pool'), sum(class IN ('C1','C2') AND "
-	    "band='boundary'),"
-	    " sum(class IN ('C1','C2') AND cross_tenant='yes'), sum(class IN ('C1','C2') AND cross_tenant='no'),"
-	    " max(NOT trigger_stands), max(NOT build_stands)"
-	    " FROM findings(NULL, 1)";
+	    "SELECT sum(n), sum(n * (class='C1')), sum(n * (class='C2')), sum(n * (class='C3')), sum(n * (class='C4')),"
+	    " sum(n * (class='C5')), sum(n * conflict), sum(n * sure * (band='over_pool')),"
+	    " sum(n * sure * (band='boundary')), sum(n * sure * (cross_tenant='yes')),"
+	    " sum(n * sure * (cross_tenant='no')), max(NOT trigger_stands), max(NOT build_stands)"
+	    " FROM (SELECT *, responses AS n, class IN ('C1','C2') AS sure FROM finding_counts())";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, c, sql, err);
 	if (!rc)
@@ -92,8 +91,7 @@ static int explain(struct case_file *c, struct ask *ask, const char *name, struc
 static int ask_found(struct case_file *c, struct err *err)
 {
 	int64_t found;
-	int rc =
-	    ask_int(c, "SELECT EXISTS(SELECT 1 FROM findings(NULL, 1) WHERE class<>'C4' OR conflict)", &found, err);
+	int rc = ask_int(c, "SELECT EXISTS(SELECT 1 FROM finding_counts() WHERE class<>'C4' OR conflict)", &found, err);
 	something_found = found;
 	return rc;
 }
@@ -128,6 +126,7 @@ static int run(int argc, char **argv, struct err *err)
 	ask_param(&ask, "since", since);
 	ask_param(&ask, "until", until);
 	ask_param(&ask, "tenant", tenant);
+	ask.count_rest = true;
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	if (!rc)

@@ -421,6 +421,16 @@ int rows_end_row(struct rows *r, struct err *err)
 	return rc;
 }
 
+bool rows_full(const struct rows *r)
+{
+	return beyond_limit(r);
+}
+
+void rows_found(struct rows *r, int64_t n)
+{
+	r->count = MAX(r->count, n);
+}
+
 /* --- parts --- */
 
 int rows_part(struct rows **ret, const struct rows *r, size_t bytes, struct err *err)

@@ -8,7 +8,7 @@
 
 #include "codec.h"
 #include "pagetrail/arena.h"
-#include "pagetrail/row_tables.h"
+#include "pagetrail/row_range.h"
 
 enum row_type { ROW_INT, ROW_TEXT, ROW_REFS };
 
@@ -26,17 +26,6 @@ struct row_table_info {
 	int filter;  /* text column that is looked up; -1: none */
 };
 extern const struct row_table_info row_tables[ROW_TABLES];
-
-enum { ROW_COLUMNS_MAX = 24, ROW_CHUNK_ROWS = 4096 };
-
-/* One column; which of the arrays is there follows from its type. */
-struct row_cells {
-	uint8_t *has; /* 1: there is a value; always 1 for refs */
-	int64_t *ints;
-	struct text *texts;
-	struct ref *refs;
-	uint32_t *ref_end; /* of each row */
-};
 
 /* Appends the chunk. compress: false leaves it as long as it is. sha256: of the columns, whatever they are packed with. */
 int row_chunk_pack(enum row_table table, uint32_t n, const struct row_cells *columns, bool compress, struct codec *z,

@@ -25,6 +25,8 @@ struct cell {
 struct rowset {
 	unsigned n;
 	bool failed; /* out of memory in a setter */
+	bool in_order;
+	uint64_t asked; /* bit per column: fill() was called for it */
 	struct buf texts;
 	struct cell cells[];
 };
@@ -50,6 +52,11 @@ struct cursor {
 static struct cell *cell(struct rowset *r, unsigned col)
 {
 	return col < r->n ? &r->cells[col] : NULL;
+}
+
+bool rowset_in_order(const struct rowset *r)
+{
+	return r->in_order;
 }
 
 void rowset_int(struct rowset *r, unsigned col, int64_t v)
@@ -109,7 +116,18 @@ static unsigned arg_index(const struct rowset_spec *spec, unsigned col)
 	return n;
 }
 
-/* idxNum: bit per argument that is given; argv in the order of the arguments. */
+/* Is what the statement asks for the order in which rows can come? */
+static bool is_in_order(const struct rowset_spec *spec, const sqlite3_index_info *info)
+{
+	if (info->nOrderBy < 1 || (unsigned)info->nOrderBy > spec->n_order)
+		return false;
+	for (int i = 0; i < info->nOrderBy; i++)
+		if (info->aOrderBy[i].desc || info->aOrderBy[i].iColumn != (int)spec->order[i])
+			return false;
+	return true;
+}
+
+/* idxNum: bit per argument that is given; argv in the order of the arguments. idxStr: "o" in order. */
 static int rowset_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
 	const struct rowset_spec *spec = &((struct module *)vtab_module(vtab))->spec;
@@ -136,6 +154,9 @@ static int rowset_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		info->aConstraintUsage[at[arg]].omit = 1;
 	}
 	info->idxNum = (int)given;
+	info->orderByConsumed = is_in_order(spec, info);
+	if (info->orderByConsumed)
+		info->idxStr = (char *)"o";
 	info->estimatedRows = given ? 100 : 10000;
 	info->estimatedCost = given ? 1000 : 100000;
 	return SQLITE_OK;
@@ -191,6 +212,7 @@ static int rowset_next(sqlite3_vtab_cursor *base)
 	struct err err = {0};
 	memset(cur->row->cells, 0, cur->row->n * sizeof(struct cell));
 	buf_clear(&cur->row->texts);
+	cur->row->asked = 0;
 	int r = cur->m->spec.next(cur->state, cur->row, &err);
 	if (r >= 0 && cur->row->failed)
 		r = err_nomem(&err);
@@ -235,7 +257,8 @@ static int rowset_filter(sqlite3_vtab_cursor *base, int given, const char *idxSt
 {
 	struct cursor *cur = (struct cursor *)base;
 	struct err err = {0};
-	(void)idxStr, (void)argc;
+	(void)argc;
+	cur->row->in_order = idxStr && *idxStr == 'o';
 	cursor_end(cur);
 	cur->rowid = 0;
 	int r = take_args(cur, given, argv, &err);
@@ -256,6 +279,15 @@ static int rowset_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int co
 {
 	struct cursor *cur = (struct cursor *)base;
 	const struct cell *x = &cur->row->cells[col];
+	if (x->type == CELL_NULL && cur->m->spec.fill && !(cur->row->asked >> col & 1)) {
+		struct err err = {0};
+		cur->row->asked |= UINT64_C(1) << col;
+		int r = cur->m->spec.fill(cur->state, cur->row, (unsigned)col, &err);
+		if (r >= 0 && cur->row->failed)
+			r = err_nomem(&err);
+		if (r < 0)
+			return fail(cur, r, &err);
+	}
 	switch (x->type) {
 	case CELL_INT: sqlite3_result_int64(out, x->i); break;
 	case CELL_REAL: sqlite3_result_double(out, x->d); break;

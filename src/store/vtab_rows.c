@@ -12,25 +12,18 @@
 
 #include "filter.h"
 #include "pack.h"
-#include "row_chunk.h"
+#include "row_directory.h"
 #include "row_index.h"
 #include "vtab.h"
 
 enum { PLAN_ALL, PLAN_ROW, PLAN_REQUEST, PLAN_TEXT, PLAN_EQUAL };
 enum { CHUNKS_KEPT = 4 };
 
-struct entry {
-	int64_t first, request_min, request_max;
-	uint32_t n;
-	struct text filter;
-};
-
 /* What the file held at `version`. Cursors share it, and keep theirs when the file has changed. */
 struct directory {
 	unsigned refs;
 	uint64_t version;
-	struct entry *entries;
-	uint32_t n, cap;
+	struct row_directory chunks;
 	bool filtered;
 	struct buf filters;
 	unsigned asked[ROW_COLUMNS_MAX]; /* how often for a value of it */
@@ -77,7 +70,7 @@ static void directory_unref(struct directory *d)
 		return;
 	for (unsigned i = 0; i < ROW_COLUMNS_MAX; i++)
 		row_index_free(d->index[i]);
-	free(d->entries);
+	row_directory_done(&d->chunks);
 	buf_done(&d->filters);
 	free(d);
 }
@@ -100,38 +93,6 @@ static uint64_t version_now(struct case_file *c)
 	return (uint64_t)version << 32 ^ (uint64_t)((uint32_t)sqlite3_total_changes(c->db) + c->rollbacks);
 }
 
-static int add_entry(const struct module *m, struct directory *d, struct sql *s, struct err *err)
-{
-	struct entry e = {sql_get_int(s, 0), sql_get_int(s, 2), sql_get_int(s, 3), (uint32_t)sql_get_int(s, 1), {0}};
-	const struct entry *before = d->n ? &d->entries[d->n - 1] : NULL;
-	if (sql_get_int(s, 1) < 1 || sql_get_int(s, 1) > ROW_CHUNK_ROWS || e.request_min > e.request_max ||
-	    e.first != (before ? before->first + before->n : 1) || (before && e.request_min < before->request_max))
-		return err_set(err, ERR_DAMAGED, "table %s: its chunks do not follow each other", m->info->name);
-	if (d->n == d->cap) {
-		uint32_t cap = d->cap ? 2 * d->cap : 64;
-		struct entry *to = realloc(d->entries, cap * sizeof(*to));
-		if (!to)
-			return err_nomem(err);
-		d->entries = to;
-		d->cap = cap;
-	}
-	d->entries[d->n++] = e;
-	return 0;
-}
-
-static int read_directory(struct module *m, struct directory *d, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int r = sql_prepare(
-	    &s, m->c, "SELECT first, n, request_min, request_max FROM main.row_chunk WHERE tab = ?1 ORDER BY first",
-	    err);
-	if (!r)
-		r = sql_int(s, 1, m->table, err);
-	while (!r && (r = sql_step(s, err)) == 1)
-		r = add_entry(m, d, s, err);
-	return r;
-}
-
 /* The caller holds a statement open. */
 static int load_directory(struct cursor *cur, struct err *err)
 {
@@ -147,7 +108,7 @@ static int load_directory(struct cursor *cur, struct err *err)
 		d->refs = 1;
 		d->version = version;
 		d->filters = BUF_INIT(ROW_FILTERS_MAX_BYTES + 1);
-		int r = read_directory(m, d, err);
+		int r = row_directory_read(&d->chunks, m->c, m->table, err);
 		if (r) {
 			directory_unref(d);
 			return r;
@@ -171,18 +132,18 @@ static int load_filters(struct cursor *cur, struct err *err)
 	int r = sql_prepare(&s, cur->m->c, "SELECT filter FROM main.row_chunk WHERE tab = ?1 ORDER BY first", err);
 	if (!r)
 		r = sql_int(s, 1, cur->m->table, err);
-	for (; !r && i < d->n && (r = sql_step(s, err)) == 1; i++) {
+	for (; !r && i < d->chunks.n && (r = sql_step(s, err)) == 1; i++) {
 		struct text t = sql_get_text(s, 0);
-		d->entries[i].filter.len = t.len;
+		d->chunks.entries[i].filter.len = t.len;
 		if (t.len > ROW_FILTERS_MAX_BYTES - d->filters.len)
 			break;
 		r = buf_add_text(&d->filters, t, err);
 	}
 	if (r < 0)
 		return r;
-	bool all = i == d->n;
-	for (uint32_t k = 0; k < d->n; k++) {
-		struct text *f = &d->entries[k].filter;
+	bool all = i == d->chunks.n;
+	for (uint32_t k = 0; k < d->chunks.n; k++) {
+		struct text *f = &d->chunks.entries[k].filter;
 		*f = all ? (struct text){d->filters.ptr + at, f->len} : (struct text){NULL, 0};
 		at += f->len;
 	}
@@ -203,25 +164,9 @@ static int load_chunk(struct cursor *cur, struct err *err)
 			return 0;
 		}
 	}
-	int r = cur->data ? 0
-			  : sql_prepare(&cur->data, m->c,
-					"SELECT data FROM main.row_chunk WHERE tab = ?1 AND first = ?2", err);
-	if (!r)
-		r = sql_int(cur->data, 1, m->table, err);
-	if (!r)
-		r = sql_int(cur->data, 2, cur->dir->entries[cur->entry].first, err);
-	if (!r)
-		r = sql_step(cur->data, err);
-	if (!r)
-		r = err_set(err, ERR_DAMAGED, "table %s: a chunk is not there", m->info->name);
-	if (r > 0)
-		r = row_chunk_open(&cur->chunk, m->table, cur->dir->entries[cur->entry].n, sql_get_text(cur->data, 0),
-				   m->z, err);
-	sql_reset(cur->data);
-	if (r) {
-		err_where(err, "table %s", m->info->name);
+	int r = row_directory_open(&cur->dir->chunks, cur->entry, m->c, m->table, m->z, &cur->data, &cur->chunk, err);
+	if (r)
 		return r;
-	}
 	if (cur->dir != m->dir)
 		return 0;
 	row_chunk_unref(m->kept[m->next_kept].chunk);
@@ -232,33 +177,6 @@ static int load_chunk(struct cursor *cur, struct err *err)
 }
 
 /* --- finding rows --- */
-
-/* First chunk whose last request is not below. */
-static uint32_t find_request(const struct directory *d, int64_t request)
-{
-	uint32_t lo = 0, hi = d->n;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (d->entries[mid].request_max < request)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static uint32_t find_row(const struct directory *d, int64_t row)
-{
-	uint32_t lo = 0, hi = d->n;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (d->entries[mid].first + d->entries[mid].n <= row)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
 
 /* Narrows [row, end) to the rows of the request: they are ascending. */
 static int narrow_to_request(struct cursor *cur, struct err *err)
@@ -305,8 +223,8 @@ static int index_column(struct cursor *cur, uint32_t rows, struct err *err)
 {
 	struct row_index *x = NULL;
 	int r = row_index_new(&x, rows, err);
-	for (uint32_t i = cur->dir->n; !r && i-- > 0;) {
-		const struct entry *e = &cur->dir->entries[i];
+	for (uint32_t i = cur->dir->chunks.n; !r && i-- > 0;) {
+		const struct row_entry *e = &cur->dir->chunks.entries[i];
 		const struct row_cells *c;
 		cur->entry = i;
 		r = case_stopped(cur->m->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : load_chunk(cur, err);
@@ -328,11 +246,11 @@ static int index_column(struct cursor *cur, uint32_t rows, struct err *err)
 /* Goes to row cur->at. */
 static int enter_row(struct cursor *cur, struct err *err)
 {
-	uint32_t entry = find_row(cur->dir, (int64_t)cur->at + 1);
+	uint32_t entry = row_directory_row(&cur->dir->chunks, (int64_t)cur->at + 1);
 	int r = cur->chunk && entry == cur->entry ? 0 : (cur->entry = entry, load_chunk(cur, err));
 	if (r)
 		return r;
-	cur->row = cur->at - (uint32_t)(cur->dir->entries[entry].first - 1);
+	cur->row = cur->at - (uint32_t)(cur->dir->chunks.entries[entry].first - 1);
 	cur->end = cur->row + 1;
 	return 0;
 }
@@ -341,7 +259,7 @@ static int enter_row(struct cursor *cur, struct err *err)
 static int find_equal(struct cursor *cur, struct err *err)
 {
 	struct directory *d = cur->dir;
-	int64_t rows = d->n ? d->entries[d->n - 1].first - 1 + d->entries[d->n - 1].n : 0;
+	int64_t rows = row_directory_rows(&d->chunks);
 	if (!d->index[cur->column] && (rows > ROW_INDEX_MAX_ROWS || !d->asked[cur->column]++)) {
 		cur->plan = PLAN_ALL;
 		return 0;
@@ -358,7 +276,7 @@ static int find_equal(struct cursor *cur, struct err *err)
 /* Chunks that cannot hold what is asked for are passed over; those behind it end the walk. */
 static bool is_candidate(const struct cursor *cur, bool *last)
 {
-	const struct entry *e = &cur->dir->entries[cur->entry];
+	const struct row_entry *e = &cur->dir->chunks.entries[cur->entry];
 	*last = false;
 	switch (cur->plan) {
 	case PLAN_ROW: *last = e->first > cur->key; return !*last;
@@ -372,16 +290,16 @@ static bool is_candidate(const struct cursor *cur, bool *last)
 static int enter_chunk(struct cursor *cur, struct err *err)
 {
 	struct module *m = cur->m;
-	for (bool last = false; cur->entry < cur->dir->n && !last; cur->entry++) {
+	for (bool last = false; cur->entry < cur->dir->chunks.n && !last; cur->entry++) {
 		if (!is_candidate(cur, &last))
 			continue;
 		if (case_stopped(m->c))
 			return err_set(err, ERR_INTERRUPTED, "stopped");
 		int r = load_chunk(cur, err);
 		cur->row = 0;
-		cur->end = cur->dir->entries[cur->entry].n;
+		cur->end = cur->dir->chunks.entries[cur->entry].n;
 		if (!r && cur->plan == PLAN_ROW) {
-			cur->row = (uint32_t)(cur->key - cur->dir->entries[cur->entry].first);
+			cur->row = (uint32_t)(cur->key - cur->dir->chunks.entries[cur->entry].first);
 			cur->end = cur->row + 1;
 		}
 		if (!r && cur->plan == PLAN_REQUEST)
@@ -570,8 +488,8 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *idxStr, 
 		r = load_filters(cur, &err);
 	if (r)
 		return fail(cur, &err);
-	cur->entry = cur->plan == PLAN_ROW       ? find_row(cur->dir, cur->key)
-		     : cur->plan == PLAN_REQUEST ? find_request(cur->dir, cur->key)
+	cur->entry = cur->plan == PLAN_ROW       ? row_directory_row(&cur->dir->chunks, cur->key)
+		     : cur->plan == PLAN_REQUEST ? row_directory_request(&cur->dir->chunks, cur->key)
 						 : 0;
 	if (cur->plan == PLAN_EQUAL) {
 		r = find_equal(cur, &err);
@@ -633,7 +551,7 @@ static int rows_cell(sqlite3_vtab_cursor *base, sqlite3_context *out, int column
 static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
 	struct cursor *cur = (struct cursor *)base;
-	*ret = cur->dir->entries[cur->entry].first + cur->row;
+	*ret = cur->dir->chunks.entries[cur->entry].first + cur->row;
 	return SQLITE_OK;
 }
 

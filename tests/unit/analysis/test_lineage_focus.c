@@ -118,6 +118,14 @@ static void random_log(int64_t log, bool restarts, bool booted)
 	write_chunk(log);
 }
 
+static void name_of(const struct lineage *l, uint32_t actor, char ret[64])
+{
+	struct text name;
+	struct err err = {0};
+	assert_int_equal(actors_name(l->actors, actor, &name, &err), 0);
+	snprintf(ret, 64, "%.*s", TEXT_ARG(name));
+}
+
 static int line_cmp(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -138,14 +146,15 @@ static void dump(const struct lineage *l, char out[16384])
 		const struct lineage_worker *w = &l->workers[i];
 		for (size_t k = 0; k < w->n_edges && w->focus; k++) {
 			struct edge *e = &w->edges[k];
-			struct text r = actors_get(l->actors, e->reader)->name,
-				    o = actors_get(l->actors, e->owner)->name;
+			char r[64], o[64];
+			name_of(l, e->reader, r);
+			name_of(l, e->owner, o);
 			if (e->reader != w->focus && e->owner != w->focus)
 				continue;
 			assert_true(n < 512);
 			snprintf(lines[n++], sizeof(*lines),
-				 "%.*s reads %.*s %s %d pages %llu at %u size %lld %lld %lld %llu %llu %llu",
-				 TEXT_ARG(r), TEXT_ARG(o), edge_kind_names[e->kind], e->certain,
+				 "%s reads %s %s %d pages %llu at %u size %lld %lld %lld %llu %llu %llu",
+				 r, o, edge_kind_names[e->kind], e->certain,
 				 (unsigned long long)runset_pages(&e->pages), e->pages.n ? e->pages.runs[0].first : 0,
 				 (long long)e->page_size, (long long)e->first_ns, (long long)e->last_ns,
 				 (unsigned long long)e->read.off, (unsigned long long)e->alloc.off,
@@ -168,11 +177,12 @@ static void dump_edges(const struct lineage *l, char *out, size_t size)
 		const struct lineage_worker *w = &l->workers[i];
 		for (size_t k = 0; k < w->n_edges; k++) {
 			struct edge *e = &w->edges[k];
-			struct text r = actors_get(l->actors, e->reader)->name,
-				    o = actors_get(l->actors, e->owner)->name;
+			char r[64], o[64];
+			name_of(l, e->reader, r);
+			name_of(l, e->owner, o);
 			assert_true(n < 4096);
 			snprintf(lines[n++], sizeof(*lines),
-				 "%.*s reads %.*s %s %d pages %llu %lld %lld %llu %llu %llu", TEXT_ARG(r), TEXT_ARG(o),
+				 "%s reads %s %s %d pages %llu %lld %lld %llu %llu %llu", r, o,
 				 edge_kind_names[e->kind], e->certain, (unsigned long long)runset_pages(&e->pages),
 				 (long long)e->first_ns, (long long)e->last_ns, (unsigned long long)e->read.off,
 				 (unsigned long long)e->alloc.off, (unsigned long long)e->write.off);
