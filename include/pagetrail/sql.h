@@ -69,14 +69,14 @@ struct rowset_spec {
 	/* args: one text per hidden column, {NULL,0} when not given. *ret_state is given to next/close. */
 	int (*open)(void *ctx, const struct text *args, void **ret_state, struct err *err);
 	int (*next)(void *state, struct rowset *row, struct err *err); /* 1 row set, 0 end, ERR_* */
-	/* May be NULL. Called for a cell that next() left open, when the statement first reads it; may set others too. */
-	int (*fill)(void *state, struct rowset *row, unsigned col, struct err *err);
 	void (*close)(void *state);
 	void (*done)(void *ctx); /* called when the registration ends, also when registering fails; may be NULL */
 	/* Columns by which rows come, ascending, when rowset_in_order(): a statement that asks for that order (or its
 	 * beginning) sorts nothing. */
 	const unsigned *order;
 	unsigned n_order;
+	/* May be NULL. Called for a cell that next() left open, when the statement first reads it; may set others too. */
+	int (*fill)(void *state, struct rowset *row, unsigned col, struct err *err);
 };
 int rowset_register(struct case_file *c, const struct rowset_spec *spec, void *ctx, struct err *err) MUST_CHECK;
 bool rowset_in_order(const struct rowset *r);

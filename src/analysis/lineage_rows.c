@@ -398,13 +398,15 @@ static int edge_row(struct life_of *x, const struct lineage_worker *w, struct ed
 	struct actor other = actors_get(x->own->actors, reads ? e->owner : e->reader);
 	int64_t pages = (int64_t)runset_pages(&e->pages);
 	int rc = edge_refs(e, &x->refs, err);
+	if (rc == 0)
+		rc = actors_name(x->own->actors, reads ? e->owner : e->reader, &other.name, err);
 	if (rc < 0)
 		return rc;
 	rowset_time(row, L_AT, e->first_ns);
 	rowset_text(row, L_WHAT, reads ? TEXT("read_from") : TEXT("read_by"));
 	rowset_text(row, L_WORKER, w->name);
 	rowset_text(row, L_POOL, w->pools[e->pool]);
-	if (other.name.ptr) { /* this lineage is of one request: names are at hand */
+	if (other.name.ptr) {
 		rowset_text(row, L_OTHER, other.name);
 		rowset_text(row, L_OTHER_TENANT, answers_tenant(x->answers, other.tenant));
 		rowset_text(row, L_CROSS, cross_tenant(&self, &other));

@@ -170,6 +170,8 @@ static int edge_row(struct pages_of *x, const struct lineage_worker *w, struct e
 	bool reads = e->reader == w->focus;
 	struct actor other = actors_get(x->own->actors, reads ? e->owner : e->reader);
 	int rc = put_refs(&x->refs, marks, 3, err);
+	if (rc == 0)
+		rc = actors_name(x->own->actors, reads ? e->owner : e->reader, &other.name, err);
 	if (rc < 0)
 		return rc;
 	rowset_text(row, P_WHAT, reads ? TEXT("read_from") : TEXT("read_by"));
