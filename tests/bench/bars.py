@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 
 import baselines
 from measure import Command
@@ -429,5 +430,50 @@ def big(b):
     return rows
 
 
+def many_requests(path, n):
+    """Access lines of a gateway in JSON, twenty requests a second."""
+    with open(path, "w", encoding="ascii") as f:
+        for i in range(n):
+            at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(1788000000 + i // 20)) if i % 20 == 0 else at
+            f.write(f'{{"start_time":"{at}.{i % 20 * 50:03d}Z","method":"POST","request.path":"/v1/chat/completions","protocol":"HTTP/1.1",'
+                    f'"response_code":200,"response_flags":"-","bytes_received":{4000 + i % 977},"bytes_sent":{800 + i % 313},'
+                    f'"duration":{300 + i % 7000},"x-request-id":"bench-{i:08x}{i * 2654435761 % 2**32:08x}","tenant_id":"tenant-{i % 40:02d}",'
+                    f'"gen_ai.request.model":"model-a","gen_ai.usage.input_tokens":{1000 + i * 7919 % 600000},"gen_ai.usage.output_tokens":{10 + i % 500}}}\n')
+
+
+def uncached(path):
+    """Lets the system forget a file, so that the next one reads it from its disk."""
+    with open(path, "rb") as f:
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def requests(b):
+    """A case of very many requests: the classes of all, and one of them, the file not in memory."""
+    n = 200000 if b.args.quick else 5000000
+    log, case, title = b.path("requests.jsonl"), b.path("requests.ptc"), f"{n / 1e6:.1f} M requests"
+    many_requests(log, n)
+    read = b.meter.once(b.ingest(case, [log]))
+    os.remove(log)
+    i = n // 2
+    forget = lambda: uncached(case)
+    scope, one = b.ask("scope", case), b.ask("lineage", case, f"bench-{i:08x}{i * 2654435761 % 2**32:08x}")
+    scope.before = one.before = forget
+    t = b.turns("scope and lineage of very many requests", {"scope": scope, "lineage": one})
+    rows = []
+    for what, key, bar in (("scope, file not in memory", "scope", 5000), ("lineage of one request, file not in memory", "lineage", 100)):
+        row = Row(what, title, MOST, bar, unit=" ms")
+        rows.append(row)
+        if t[key].failed or not t[key].n:
+            row.note = t[key].failed or "not run"
+            continue
+        row.command = t[key].command
+        row.value(1000 * t[key].median, seconds(t[key].median))
+        rows.append(Row(f"peak memory of {key}", title, MOST, 256, unit=" MiB").value(t[key].peak_mib, f"{t[key].peak_mib:.0f} MiB"))
+    rows.append(Row("peak memory of ingest", title, MOST, unit=" MiB").value(read.peak_mib, f"{read.peak_mib:.0f} MiB"))
+    b.remove(case)
+    return rows
+
+
 GROUPS = {"ingest": ingest, "load": load, "size": size, "exposures": exposures, "lineage": lineage, "grep": grep, "verify": verify,
-          "duckdb": duckdb, "parse": parse, "sweep": sweep, "big": big}
+          "duckdb": duckdb, "parse": parse, "sweep": sweep, "requests": requests, "big": big}

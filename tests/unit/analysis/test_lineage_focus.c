@@ -153,12 +153,11 @@ static void dump(const struct lineage *l, char out[16384])
 				continue;
 			assert_true(n < 512);
 			snprintf(lines[n++], sizeof(*lines),
-				 "%s reads %s %s %d pages %llu at %u size %lld %lld %lld %llu %llu %llu",
-				 r, o, edge_kind_names[e->kind], e->certain,
-				 (unsigned long long)runset_pages(&e->pages), e->pages.n ? e->pages.runs[0].first : 0,
-				 (long long)e->page_size, (long long)e->first_ns, (long long)e->last_ns,
-				 (unsigned long long)e->read.off, (unsigned long long)e->alloc.off,
-				 (unsigned long long)e->write.off);
+				 "%s reads %s %s %d pages %llu at %u size %lld %lld %lld %llu %llu %llu", r, o,
+				 edge_kind_names[e->kind], e->certain, (unsigned long long)runset_pages(&e->pages),
+				 e->pages.n ? e->pages.runs[0].first : 0, (long long)e->page_size,
+				 (long long)e->first_ns, (long long)e->last_ns, (unsigned long long)e->read.off,
+				 (unsigned long long)e->alloc.off, (unsigned long long)e->write.off);
 		}
 	}
 	qsort(lines, n, sizeof(*lines), line_cmp);
@@ -181,9 +180,8 @@ static void dump_edges(const struct lineage *l, char *out, size_t size)
 			name_of(l, e->reader, r);
 			name_of(l, e->owner, o);
 			assert_true(n < 4096);
-			snprintf(lines[n++], sizeof(*lines),
-				 "%s reads %s %s %d pages %llu %lld %lld %llu %llu %llu", r, o,
-				 edge_kind_names[e->kind], e->certain, (unsigned long long)runset_pages(&e->pages),
+			snprintf(lines[n++], sizeof(*lines), "%s reads %s %s %d pages %llu %lld %lld %llu %llu %llu", r,
+				 o, edge_kind_names[e->kind], e->certain, (unsigned long long)runset_pages(&e->pages),
 				 (long long)e->first_ns, (long long)e->last_ns, (unsigned long long)e->read.off,
 				 (unsigned long long)e->alloc.off, (unsigned long long)e->write.off);
 		}

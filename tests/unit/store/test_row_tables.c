@@ -418,6 +418,55 @@ static void damaged(void **state)
 	buf_done(&b);
 }
 
+/* Legs of requests as ranges give them: each once, in order, whether a range begins there or is sought through. */
+static void ranges(void **state)
+{
+	enum { LEGS = 9500 };
+	struct row_book *b = NULL;
+	struct row_range *r = NULL, *one = NULL;
+	struct sql *s = NULL;
+	struct err err = {0};
+	(void)state;
+	make_plain(ROWS_LEG);
+	write_table(ROWS_LEG, LEGS);
+	assert_int_equal(row_book_open(&b, c, ROWS_LEG, 1u << LEG_ROW_LEG | 1u << LEG_ROW_RID, &err), 0);
+	assert_int_equal(row_book_rows(b), LEGS);
+	assert_int_equal(sql_prepare(&s, c, "SELECT leg, request, rid FROM leg ORDER BY leg", &err), 0);
+	assert_int_equal(row_range_read(&r, b, INT64_MIN, INT64_MAX, &err), 0);
+	int at = row_range_seek(r, INT64_MIN, &err);
+	for (int64_t row = 1; sql_step(s, &err) == 1; row++, at = row_range_next(r, &err)) {
+		assert_int_equal(at, 1);
+		assert_int_equal(row_range_int(r, LEG_ROW_LEG), row);
+		assert_int_equal(row_range_request(r), sql_get_int(s, 1));
+		assert_true(text_eq(row_range_text(r, LEG_ROW_RID), sql_get_text(s, 2)));
+	}
+	assert_int_equal(at, 0);
+	sql_end(s);
+	assert_int_equal(sql_prepare(&s, c, "SELECT min(leg), min(request) FROM leg WHERE request >= ?1", &err), 0);
+	for (int i = 0; i < 300; i++) { /* anywhere, before and after the last place */
+		assert_int_equal(row_range_goto(&one, b, 1 + draw(LEGS), &err), 0);
+		int64_t request = row_range_request(one) + draw(3);
+		assert_int_equal(sql_int(s, 1, request, &err), 0);
+		assert_int_equal(sql_step(s, &err), 1);
+		int there = row_range_seek(r, request, &err);
+		assert_int_equal(there, sql_type(s, 0) != SQL_NULL);
+		if (there)
+			assert_int_equal(row_range_int(r, LEG_ROW_LEG), sql_get_int(s, 0));
+		assert_int_equal(row_range_turn(&one, b, request, &err), 0);
+		int turned = row_range_seek(one, request, &err);
+		if (there && sql_get_int(s, 1) == request) {
+			assert_int_equal(turned, 1);
+			assert_int_equal(row_range_int(one, LEG_ROW_LEG), sql_get_int(s, 0));
+		}
+		sql_reset(s);
+	}
+	assert_int_equal(row_range_goto(&one, b, LEGS + 1, &err), ERR_DAMAGED);
+	sql_end(s);
+	row_range_free(r);
+	row_range_free(one);
+	row_book_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +474,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(refuses, setup, teardown),
 	    cmocka_unit_test_setup_teardown(compares, setup, teardown),
 	    cmocka_unit_test_setup_teardown(damaged, setup, teardown),
+	    cmocka_unit_test_setup_teardown(ranges, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("row_tables", tests, NULL, NULL);
 }
