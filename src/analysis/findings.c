@@ -239,6 +239,12 @@ static void set_content(const struct findings *all, struct finding *f)
 		f->cross_tenant = m->cross_tenant;
 }
 
+static int id_cmp(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
 static bool is_among(const int64_t *list, size_t n, int64_t request)
 {
 	return n && bsearch(&request, list, n, sizeof(request), id_cmp);
