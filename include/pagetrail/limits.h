@@ -15,6 +15,9 @@
 #define RESYNC_BYTES_EACH       4
 /* A whole-document format (server_info, kubectl get -o json) is read into memory up to this size. */
 #define DOCUMENT_MAX_BYTES      (16 * MIB)
+/* A policy: an OSV document with some thousands of versions; and its list of commits, about a million lines. */
+#define POLICY_MAX_BYTES         (4 * MIB)
+#define POLICY_COMMITS_MAX_BYTES (64 * MIB)
 /* Evidence chunk: large enough to compress well, small enough that `show` of one record is cheap. */
 #define EVIDENCE_CHUNK_BYTES    (1 * MIB)
 /* Events of one kind in one column chunk; a chunk is closed earlier when its text or page runs reach
