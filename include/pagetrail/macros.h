@@ -8,6 +8,9 @@
 #define MIN(a, b)     ((a) < (b) ? (a) : (b))
 #define MAX(a, b)     ((a) > (b) ? (a) : (b))
 
+/* Behind a noun that is counted. */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define MUST_CHECK             __attribute__((warn_unused_result))
 #define UNUSED                 __attribute__((unused))

@@ -73,9 +73,9 @@ static int gap_sequence(struct resolve *r, const struct span *before, const stru
 	if (before)
 		g.effect = arena_printf(
 		    &r->arena,
-		    "page log of %.*s lacks %lld records between seq %lld and %lld: what pages held across this "
+		    "page log of %.*s lacks %lld record%s between seq %lld and %lld: what pages held across this "
 		    "hole is unknown, and no request that held pages then can be cleared (%u are known)",
-		    TEXT_ARG(text_sub(name, 0, 100)), (long long)missing, (long long)before->seq_to,
+		    TEXT_ARG(text_sub(name, 0, 100)), (long long)missing, PLURAL(missing), (long long)before->seq_to,
 		    (long long)after->seq_from, holders(r, after->worker, g.from, g.to));
 	else
 		g.effect = arena_printf(
@@ -394,13 +394,14 @@ static int gap_rejects(struct resolve *r, struct err *err)
 					.missing = sql_get_int(s, 1)};
 			g.effect = arena_printf(
 			    &r->arena,
-			    torn && text_is(src->status, "failed") ? "%lld records were torn (%.*s): what they said is "
-								     "lost"
-			    : torn ? "%lld records were torn (%.*s): what they said is lost, the rest of the source "
-				     "holds"
-				   : "%lld records were not understood (%.*s): they are kept and can be searched, but "
-				     "no answer rests on them",
-			    (long long)g.missing, TEXT_ARG(text_sub(reason, 0, 100)));
+			    torn && text_is(src->status, "failed")
+				? "%lld record%s torn (%.*s): what was said there is lost"
+			    : torn
+				? "%lld record%s torn (%.*s): what was said there is lost, the rest of the source holds"
+				: "%lld record%s not understood (%.*s): kept, and can be searched, but no answer rests "
+				  "on it",
+			    (long long)g.missing, g.missing == 1 ? " was" : "s were",
+			    TEXT_ARG(text_sub(reason, 0, 100)));
 			res = reject_refs(r, refs, i, reason, &g.refs, err);
 			if (!res)
 				res = gap_add(r, &g, err);

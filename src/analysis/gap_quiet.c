@@ -210,10 +210,11 @@ static struct text open_text(struct resolve *r, int role, uint32_t n)
 					   role_name((enum role)role))
 			    : TEXT("every request of this time is in another gateway's log");
 	if (!role)
-		return arena_printf(&r->arena, "%u responses of this time are in no gateway's log", n);
+		return arena_printf(&r->arena, "%u response%s of this time %s in no gateway's log", n, PLURAL(n),
+				    n == 1 ? "is" : "are");
 	return arena_printf(&r->arena,
-			    "%u responses of this time have no %s leg in any log and cannot be excluded by it", n,
-			    role_name((enum role)role));
+			    "%u response%s of this time %s no %s leg in any log and cannot be excluded by it", n,
+			    PLURAL(n), n == 1 ? "has" : "have", role_name((enum role)role));
 }
 
 static int gap_quiet(struct quiet *q, uint32_t group, const struct stretch *s, double share, struct err *err)

@@ -171,6 +171,20 @@ static int put_row(struct sql *s, const struct rows_column *columns, unsigned n,
 	return rows_end_row(r, err);
 }
 
+static int known_value(struct case_file *c, const char *sql, const char *what, struct text value, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, c, sql, err);
+	if (!rc)
+		rc = sql_text(s, 1, value, err);
+	if (!rc)
+		rc = sql_step(s, err);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	err_set(err, ERR_INPUT, "no %s '%.*s' in this case", what, TEXT_ARG(value));
+	return err_where(err, "%s", case_path(c));
+}
+
 /* Is every parameter given that the query cannot do without? */
 static int check_required(const struct query_info *info, const struct ask *a, struct err *err)
 {
@@ -269,6 +283,42 @@ static int print_rows(struct case_file *c, struct sql *s, const struct query_inf
 	return rc;
 }
 
+/* Classes as the query's help names them: C1 to C5, or E1 to E5. */
+static int check_class(const struct query_column *p, struct text value, struct err *err)
+{
+	char letter = text_find(p->help, "E1", 0) != SIZE_MAX ? 'E' : 'C';
+	struct text rest = value, part;
+	while (text_split(&rest, ',', &part))
+		if (part.len != 2 || part.ptr[0] != letter || part.ptr[1] < '1' || part.ptr[1] > '5')
+			return err_set(err, ERR_USAGE, "parameter 'class' takes classes such as %c1,%c2, not '%.*s'",
+				       letter, letter, TEXT_ARG(part));
+	return 0;
+}
+
+/* A worker or a class that does not exist is a slip of the pen: "no rows" would be read as an answer. */
+static int check_values(struct case_file *c, const struct query_info *info, const struct ask *a, struct err *err)
+{
+	static const struct {
+		const char *param, *what, *sql;
+	} named[] = {{":worker", "worker", "SELECT 1 FROM worker WHERE name = ?1"},
+		     {":tenant", "tenant", "SELECT 1 FROM tenant WHERE name = ?1"}};
+	int rc = 0;
+	for (unsigned i = 0; !rc && i < a->params.n; i++) {
+		char colon[128];
+		snprintf(colon, sizeof(colon), ":%.*s", TEXT_ARG(a->params.name[i]));
+		for (unsigned k = 0; !rc && k < info->n_params; k++) {
+			if (!text_is(info->params[k].name, colon))
+				continue;
+			for (size_t w = 0; !rc && w < ARRAY_SIZE(named); w++)
+				if (!strcmp(colon, named[w].param))
+					rc = known_value(c, named[w].sql, named[w].what, a->params.value[i], err);
+			if (!rc && !strcmp(colon, ":class"))
+				rc = check_class(&info->params[k], a->params.value[i], err);
+		}
+	}
+	return rc;
+}
+
 static int run_query(struct case_file *c, struct sql *s, struct query_info *info, struct ask *a,
 		     const char *table_columns,
 		     int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
@@ -282,6 +332,8 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 	for (unsigned i = 0; i < n; i++)
 		columns[i] = (struct rows_column){info->columns[i].name, cell_type_of(info->columns[i].type)};
 	int rc = bind_params(s, info, a, err);
+	if (!rc)
+		rc = check_values(c, info, a, err);
 	if (rc)
 		return rc;
 	struct rows *r = NULL;
@@ -360,16 +412,5 @@ int ask_rows(struct case_file *c, const char *name, const struct ask *a,
 
 int ask_known(struct case_file *c, const char *sql, const char *what, const char *value, struct err *err)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	if (!value)
-		return 0;
-	int rc = sql_prepare(&s, c, sql, err);
-	if (!rc)
-		rc = sql_text(s, 1, text_of(value), err);
-	if (!rc)
-		rc = sql_step(s, err);
-	if (rc)
-		return rc < 0 ? rc : 0;
-	err_set(err, ERR_INPUT, "no %s '%s' in this case", what, value);
-	return err_where(err, "%s", case_path(c));
+	return value ? known_value(c, sql, what, text_of(value), err) : 0;
 }

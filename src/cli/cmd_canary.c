@@ -114,7 +114,8 @@ static int add_troubles(struct case_file *c, struct rows *r, struct err *err)
 		if (sql_type(s, 0) == SQL_NULL)
 			rows_note(r, "NOTE: %.*s.", TEXT_ARG(effect));
 		else
-			rows_note(r, "NOTE: %" PRId64 " times: %.*s.", sql_get_int(s, 0), TEXT_ARG(effect));
+			rows_note(r, "NOTE: %" PRId64 " time%s: %.*s.", sql_get_int(s, 0), PLURAL(sql_get_int(s, 0)),
+				  TEXT_ARG(effect));
 		rc = buf_add_char(&json, json.len ? ',' : '[', err);
 		if (rc == 0)
 			rc = buf_json_string(&json, effect, err);

@@ -149,14 +149,13 @@ static int say_stopped(const struct run *run, const char *command, struct err *e
 	bool last = run->state.phase && !strcmp(run->state.phase, "resolving");
 	if (last)
 		err_set(err, ERR_INTERRUPTED,
-			"stopped by a signal in the last step; all %" PRId64 " sources are in the case",
-			run->sources + run->known);
+			"stopped by a signal in the last step; nothing is missing in the case (%" PRId64 " source%s)",
+			run->sources + run->known, PLURAL(run->sources + run->known));
 	else
 		err_set(err, ERR_INTERRUPTED,
 			"stopped by a signal after %.1f MB; %" PRId64
-			" sources are whole in the case, and the next as far as it "
-			"was read",
-			(double)run->state.bytes / 1e6, run->sources + run->known);
+			" source%s whole in the case, and the next as far as it was read",
+			(double)run->state.bytes / 1e6, run->sources + run->known, PLURAL(run->sources + run->known));
 	if (strlen(command) > sizeof(err->hint) - 16)
 		return err_hint(err, "run the same command again to go on");
 	return err_hint(err, "go on with: %s", command);
@@ -168,9 +167,9 @@ static void say_unrecognised(const struct run *run)
 	if (run->unrecognised)
 		rows_note(run->rows,
 			  "no format recognised %" PRId64
-			  " of the files: where you know what it is, say so with --format "
-			  "NAME ('pagetrail formats list')",
-			  run->unrecognised);
+			  " file%s: where you know what it is, say so with --format NAME ("
+			  "'pagetrail formats list')",
+			  run->unrecognised, PLURAL(run->unrecognised));
 }
 
 static int finish(struct case_file *c, struct run *run, struct err *err)
@@ -201,9 +200,10 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 	if (run->known)
 		snprintf(known, sizeof(known), "; %" PRId64 " known already", run->known);
 	rows_note(run->rows,
-		  "%" PRId64 " sources, %" PRId64 " records, %" PRId64 " bytes%s; %" PRId64
-		  " records unparsed (see 'pagetrail query %s unparsed_shapes')",
-		  run->sources, run->records, run->bytes, known, run->unparsed, case_path(c));
+		  "%" PRId64 " source%s, %" PRId64 " record%s, %" PRId64 " byte%s%s; %" PRId64
+		  " record%s unparsed (see 'pagetrail query %s unparsed_shapes')",
+		  run->sources, PLURAL(run->sources), run->records, PLURAL(run->records), run->bytes,
+		  PLURAL(run->bytes), known, run->unparsed, PLURAL(run->unparsed), case_path(c));
 	rows_note(run->rows, "journal head %s", hex);
 	say_unrecognised(run);
 	return 0;

@@ -48,10 +48,10 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	rows_extra(r, "totals", buf_text(&b));
 	if (incomplete)
 		rows_note(r,
-			  "NOTE: %" PRId64 " sources were not read to their end (see 'pagetrail gaps'): run 'pagetrail "
-			  "ingest' again, or read these "
-			  "numbers as incomplete.",
-			  incomplete);
+			  "NOTE: %" PRId64
+			  " source%s not read to the end (see 'pagetrail gaps'): run 'pagetrail ingest' "
+			  "again, or read these numbers as incomplete.",
+			  incomplete, incomplete == 1 ? " was" : "s were");
 	if (trigger_fell || build_fell)
 		rows_note(r,
 			  "NOTE: a confirmed response contradicts the hypothesis (%s%s%s): that predicate excludes "
@@ -59,9 +59,9 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 			  trigger_fell ? "trigger" : "", trigger_fell && build_fell ? " and " : "",
 			  build_fell ? "affected build" : "");
 	rows_note(r,
-		  "%" PRId64 " responses: C1 confirmed %" PRId64 ", C2 probable %" PRId64 ", C3 possible %" PRId64
+		  "%" PRId64 " response%s: C1 confirmed %" PRId64 ", C2 probable %" PRId64 ", C3 possible %" PRId64
 		  ", C4 not affected %" PRId64 ", C5 could not be determined %" PRId64 "; conflicts %" PRId64,
-		  n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
+		  n[0], PLURAL(n[0]), n[1], n[2], n[3], n[4], n[5], n[6]);
 	if (n[1] + n[2])
 		rows_note(
 		    r,

@@ -62,8 +62,8 @@ static int say_untimed(struct case_file *c, struct rows *r, struct err *err)
 	snprintf(json, sizeof(json), "{\"gaps\":%lld}", (long long)gaps);
 	rows_extra(r, "without_time", text_of(json));
 	if (gaps)
-		rows_note(r, "%lld gaps have no known time and are not listed here: see 'pagetrail gaps'.",
-			  (long long)gaps);
+		rows_note(r, "%lld gap%s of no known time, not listed here: see 'pagetrail gaps'.", (long long)gaps,
+			  PLURAL(gaps));
 	return 0;
 }
 

@@ -72,7 +72,7 @@ static struct text without_head(struct text line)
 static void say_alike(struct printer *p)
 {
 	if (p->alike)
-		printf("      and %zu records like it\n", p->alike);
+		printf("      and %zu record%s like it\n", p->alike, PLURAL(p->alike));
 	p->alike = 0;
 }
 

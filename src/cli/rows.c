@@ -4,8 +4,8 @@
  * Invariants: nothing is cut silently (a limit that was hit is said in the table's last line and in "truncated");
  * memory does not grow with the number of rows (the JSON document says row_count first, so its rows wait in an unnamed
  * temporary file; a table measures its columns on the first TABLE_MEASURED rows); foreign text reaches a terminal or
- * CSV only through text_visible(), JSON only through buf_json_string() and buf_json_value(). What is given out gathers in one buffer, which is
- * written when it is full; a part gathers in a thread of its own until it is joined.
+ * CSV only through text_visible(), JSON only through buf_json_string() and buf_json_value(). What is given out gathers in one
+ * buffer, which is written when it is full; a part gathers in a thread of its own until it is joined.
  */
 #include "rows.h"
 

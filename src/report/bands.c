@@ -226,7 +226,8 @@ static void span(struct bands *p)
 		if (a->from_ns <= a->to_ns)
 			break;
 	}
-	if (a->from_ns > a->to_ns)
+	p->timed = a->from_ns <= a->to_ns;
+	if (!p->timed)
 		a->from_ns = a->to_ns = 0;
 	double width = (double)a->to_ns - (double)a->from_ns;
 	int64_t pad = width < 1e6 ? NS_PER_S / 2 : (int64_t)(width / 16);
@@ -427,8 +428,12 @@ int bands_draw(struct bands *p, const struct picture_words *w, struct buf *out, 
 	svg_open(&s, out, note_top + svg_paragraph_lines(buf_text(&said)) * 15, w->title, buf_text(&desc), err);
 	snprintf(sub, sizeof(sub), "%s to %s UTC", axis_second(p->axis.from_ns, a, sizeof(a)).ptr,
 		 axis_second(p->axis.to_ns, b, sizeof(b)).ptr);
-	svg_heading(&s, w->title, p->n_items ? text_of(sub) : TEXT("no page log names this request"));
-	axis_draw(&s, &p->axis, TOP, bottom);
+	svg_heading(&s, w->title,
+		    p->timed     ? text_of(sub)
+		    : p->n_items ? TEXT("no record of it says when")
+				 : TEXT("no page log names this request"));
+	if (p->timed)
+		axis_draw(&s, &p->axis, TOP, bottom);
 	bands_strips(p, &s);
 	(void)legend(p, &s, false, legend_top);
 	parties(p, &s, false, parties(p, &s, true, list_top));

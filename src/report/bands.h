@@ -94,6 +94,7 @@ struct bands {
 	uint32_t n_kinds;
 	int64_t left_out;
 	struct axis axis;
+	bool timed; /* some row says when: the axis spans these */
 	struct arena arena;
 };
 

@@ -85,3 +85,22 @@ with Box() as box:
     # a message says it once
     line = one_line_error(box.run("scope", "case.ptc", "--explain", "\x1b[31mno\\such", code=3))
     expect("'\\u{1B}[31mno\\\\such'" in line, f"escapes, not doubled ones: {line}")
+
+    # a worker or class that does not exist is not "no rows"
+    for verb, param, code in (("exposures", "worker=nobody", 3), ("exposed", "tenant=nobody", 3), ("timeline", "worker=nobody", 3),
+                              ("scope", "class=C9", 2), ("exposed", "class=C1", 2), ("scope", "class=C1,x", 2)):
+        line = one_line_error(box.run("query", "case.ptc", verb, "--param", param, code=code))
+        expect(param.split("=")[1].split(",")[-1] in line, f"the value to be named: {line}")
+    box.run("query", "case.ptc", "scope", "--param", "class=C1,C2", code=(0, 1))
+
+    # one is not several
+    box.write("one.log", "nothing that anybody knows\n")
+    said = box.run("ingest", "one.ptc", "one.log", code=3).stdout.decode()
+    expect("1 source, 1 record, 27 bytes; 1 record unparsed" in said and "no format recognised 1 file: " in said, f"one source, one record: {said}")
+
+    # a request that no page log names has a picture without an axis of times
+    gateway = [os.path.join(f, n) for f, _, names in os.walk(box.path("r/logs")) for n in names if "gateway" in n]
+    box.run("ingest", "two.ptc", *gateway)
+    name = box.json("scope", "two.ptc", "--class", "C1,C2,C3,C4,C5", code=(0, 1))["rows"][0]["request"]
+    svg = box.run("lineage", "two.ptc", name, "--svg", "-").stdout.decode()
+    expect("no page log names this request" in svg and "1970" not in svg and ">UTC<" not in svg, "no axis")
