@@ -3,7 +3,8 @@
  *
  * A stem is the file name without packing, log and rotation suffixes and without generic words behind a dot
  * ("decode-0.stdout.log.2.gz" is decode-0). A generic word with an index ("engine-0") is a name; a date or a bare
- * number is not. Pod hashes stay: they tell one pod from the next.
+ * number is not. Pod hashes stay: they tell one pod from the next. A list of pods, or a document that no folder gives to
+ * anybody, is nobody's.
  */
 #include "worker.h"
 
@@ -64,6 +65,35 @@ static bool is_numbered_kind(struct text t)
 		is_numbered_kind(text_sub(t, 0, last)) && one_of(text_from(word, last + 1), kinds, ARRAY_SIZE(kinds)));
 }
 
+/* Snapshots, and lists made by tools: what such a file is, never whose. */
+static bool is_document_word(struct text t)
+{
+	/* clang-format off */
+	static const char *const words[] = {
+	    "server_info", "server-info", "get_server_info", "serverinfo", "server_args",
+	    "server-args", "model_info", "model-info", "get_model_info", "get-model-info", "models", "v1_models",
+	    "v1-models", "prometheus", "prom", "pip", "pip-freeze", "pip_freeze", "pip-list", "pip_list",
+	    "pip-show", "pip_show", "pip-inspect", "pip_inspect", "pip3", "uv-pip", "packages", "installed",
+	    "requirements", "dist-info", "direct_url", "inspect", "docker-inspect", "docker_inspect", "podman-inspect",
+	    "podman_inspect", "image-inspect", "image_inspect", "images", "image", "sbom", "sboms", "bom", "cdx",
+	    "cyclonedx", "spdx", "syft", "trivy", "rollout",
+	};
+	/* clang-format on */
+	return one_of(t, words, ARRAY_SIZE(words));
+}
+
+/* "pods", "inference-pods": a list of many, each of which is named in it. */
+static bool is_list_of_many(struct text t)
+{
+	static const char *const words[] = {"pods", "nodes", "deployments", "replicasets", "statefulsets"};
+	static const char *const whole[] = {"pod",         "deployment", "replicaset",
+					    "statefulset", "daemonsets", "leaderworkersets"};
+	size_t from = t.len;
+	while (from && !strchr("-_", t.ptr[from - 1]))
+		from--;
+	return one_of(text_from(t, from), words, ARRAY_SIZE(words)) || one_of(t, whole, ARRAY_SIZE(whole));
+}
+
 bool worker_is_generic(struct text t)
 {
 	/* clang-format off */
@@ -74,8 +104,7 @@ bool worker_is_generic(struct text t)
 	    "incident", "incidents", "case", "cases", "evidence", "dump", "dumps", "export", "exports", "raw",
 	    "archive", "archives", "backup", "old", "new", "files", "container", "containers", "pods", "pod",
 	    "sglang", "vllm", "page", "pages", "pagelog", "page-log", "page_log", "requests", "request",
-	    "access", "events", "trace", "traces", "metrics", "snapshot", "snapshots", "info", "server_info",
-	    "server-info", "get_server_info", "serverinfo", "kv", "allocator", "all", "misc", "journal",
+	    "access", "events", "trace", "traces", "metrics", "snapshot", "snapshots", "info", "kv", "allocator", "all", "misc", "journal",
 	    "syslog", "messages", "sglang-request-metrics", "sglang_request_metrics", "request-metrics",
 	    "request_metrics", "sglang-metrics", "sglang_metrics", "sglang-router", "sglang_router",
 	    "sgl-router", "sgl_router", "sgl-model-gateway", "sgl_model_gateway", "smg", "sglang-engine",
@@ -87,13 +116,12 @@ bool worker_is_generic(struct text t)
 	    "inputs", "local", "usr", "default", "core", "json", "namespaces", "today", "yesterday",
 	    "kv_pages", "kv-pages", "kv-events", "kv_events", "page_events", "page-events", "pagetrail", "alloc", "request-log",
 	    "request_log", "request-logs", "request_logs", "requests-log", "access-log", "access_log",
-	    "access_logs", "access-logs", "error-log", "error_log", "server-log", "server_log", "server_args",
-	    "server-args", "model_info", "get_model_info", "pip-freeze", "pip_freeze", "inference",
-	    "inference-server", "inference_server", "model", "models", "model-server", "llm", "llm-server",
+	    "access_logs", "access-logs", "error-log", "error_log", "server-log", "server_log", "inference", "inference-server", "inference_server", "model", "model-server", "llm", "llm-server",
 	    ".", "..", "",
 	};
 	/* clang-format on */
-	return one_of(t, words, ARRAY_SIZE(words)) || is_number_or_date(t) || is_numbered_kind(t);
+	return one_of(t, words, ARRAY_SIZE(words)) || is_document_word(t) || is_number_or_date(t) ||
+	       is_numbered_kind(t);
 }
 
 /* Behind a dot at the end of a name, these say how it is packed or turned over, not whose it is. */
@@ -151,11 +179,15 @@ static size_t date_in_front(struct text t)
 
 static struct text cut_words(struct text t)
 {
-	static const char *const streams[] = {"stdout",          "stderr",   "log",      "logs",    "output",
-					      "console",         "pagelog",  "page-log", "pages",   "server_info",
-					      "server-info",     "requests", "access",   "server",  "request-metrics",
-					      "request_metrics", "engine",   "metrics",  "info",    "error",
-					      "errors",          "events",   "trace",    "snapshot"};
+	/* clang-format off */
+	static const char *const streams[] = {
+	    "stdout", "stderr", "log", "logs", "output", "console", "pagelog", "page-log", "pages", "server_info",
+	    "server-info", "requests", "access", "server", "request-metrics", "request_metrics", "engine", "metrics",
+	    "info", "error", "errors", "events", "trace", "snapshot", "pip-freeze", "pip_freeze", "pip-list", "pip_list",
+	    "pip-inspect", "pip_inspect", "packages", "docker-inspect", "docker_inspect", "inspect", "sbom", "model_info",
+	    "models",
+	};
+	/* clang-format on */
 	for (size_t i = 0; i < ARRAY_SIZE(streams) && !worker_is_generic(t); i++) {
 		size_t n = strlen(streams[i]);
 		if (t.len > n + 1 && text_ends(t, streams[i]) && strchr("-_", t.ptr[t.len - n - 1])) {
@@ -204,10 +236,13 @@ struct text worker_of_path(struct arena *a, const char *path)
 		}
 		rest = text_from(rest, end + 1);
 	}
+	if (n && is_list_of_many(parts[n - 1]))
+		return TEXT("");
+	bool document = n && is_document_word(parts[n - 1]); /* whose it is, only a folder can say */
 	for (size_t i = n; i-- > 0;) {
 		if (!worker_is_generic(parts[i]))
 			return arena_text(a, parts[i]);
-		if (!first.len && parts[i].len && !is_number_or_date(parts[i]))
+		if (!document && !first.len && parts[i].len && !is_number_or_date(parts[i]))
 			first = parts[i];
 	}
 	return first.len ? arena_text(a, first) : TEXT("");
