@@ -6,12 +6,7 @@
  * says what lies on the disk of the environment that it was made in, not what the running process loaded. Of an address
  * nothing is kept but its revision: it may hold a password.
  */
-#include <string.h>
-
-#include "pagetrail/collected.h"
-#include "pagetrail/parser.h"
-
-enum rung { RUNG_BUILT = 1, RUNG_THERE = 3 };
+#include "installed.h"
 
 struct package {
 	struct text name, version, commit;
@@ -44,14 +39,6 @@ static bool is_version(struct text t)
 	return true;
 }
 
-static bool is_commit(struct text t)
-{
-	for (size_t i = 0; i < t.len; i++)
-		if (!strchr("0123456789abcdefABCDEF", t.ptr[i]) || !t.ptr[i])
-			return false;
-	return t.len >= 7 && t.len <= 64;
-}
-
 /* Next word of *rest, blanks and tabs between. */
 static struct text next_word(struct text *rest)
 {
@@ -71,7 +58,7 @@ static struct text commit_of(struct text address)
 	struct text t = text_sub(address, 0, hash == SIZE_MAX ? address.len : hash);
 	size_t at = text_rfind_char(t, '@');
 	struct text commit = at == SIZE_MAX ? (struct text){0} : text_from(t, at + 1);
-	return is_commit(commit) ? commit : (struct text){0};
+	return installed_commit(commit) ? commit : (struct text){0};
 }
 
 static struct text egg_of(struct text address)
@@ -179,15 +166,9 @@ static bool is_record(struct text document)
 
 /* --- JSON --- */
 
-static struct text json_text(struct json_value v)
-{
-	struct text t = {0};
-	return json_string(v, &t) ? t : (struct text){0};
-}
-
 static bool is_direct_url(struct json_value doc)
 {
-	return json_is_object(doc) && json_text(json_get(doc, "url")).len &&
+	return json_is_object(doc) && installed_text(json_get(doc, "url")).len &&
 	       (json_is_object(json_get(doc, "vcs_info")) || json_is_object(json_get(doc, "archive_info")) ||
 		json_is_object(json_get(doc, "dir_info")));
 }
@@ -200,7 +181,7 @@ static struct json_value list_of(struct json_value doc)
 	struct text key;
 	if (json_type(list) != JSON_ARRAY || !json_next(&it, &key, &first))
 		return (struct json_value){0};
-	bool own = json_text(json_get(first, "name")).len && json_text(json_get(first, "version")).len;
+	bool own = installed_text(json_get(first, "name")).len && installed_text(json_get(first, "version")).len;
 	return own || json_is_object(json_get(first, "metadata")) ? list : (struct json_value){0};
 }
 
@@ -264,15 +245,15 @@ static int take_fields(struct parse *p, struct text rest, struct stamp at)
 /* The name stands in the file's folder alone; an address ends with that of its repository. */
 static int take_direct_url(struct parse *p, struct json_value doc, struct stamp at)
 {
-	struct text url = json_text(json_get(doc, "url"));
-	struct package k = {.commit = json_text(json_path(doc, "vcs_info.commit_id"))};
+	struct text url = installed_text(json_get(doc, "url"));
+	struct package k = {.commit = installed_text(json_path(doc, "vcs_info.commit_id"))};
 	while (url.len && url.ptr[url.len - 1] == '/')
 		url.len--;
 	size_t slash = text_rfind_char(url, '/');
 	k.name = slash == SIZE_MAX ? url : text_from(url, slash + 1);
 	if (k.name.len > 4 && text_is(text_from(k.name, k.name.len - 4), ".git"))
 		k.name.len -= 4;
-	if (!is_name(k.name) || !is_commit(k.commit))
+	if (!is_name(k.name) || !installed_commit(k.commit))
 		return RECORD_CONTEXT; /* a folder or an archive: says nothing of the revision */
 	int r = emit(p, at, (struct text){0}, &k, RUNG_BUILT);
 	return r < 0 ? r : RECORD_PARSED;
@@ -290,8 +271,8 @@ static int take_json(struct parse *p, struct json_value doc, struct stamp at)
 		return take_direct_url(p, doc, from.at);
 	while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &v)) {
 		struct json_value meta = json_is_object(json_get(v, "metadata")) ? json_get(v, "metadata") : v;
-		struct package k = {json_text(json_get(meta, "name")), json_text(json_get(meta, "version")),
-				    json_text(json_path(v, "direct_url.vcs_info.commit_id"))};
+		struct package k = {installed_text(json_get(meta, "name")), installed_text(json_get(meta, "version")),
+				    installed_text(json_path(v, "direct_url.vcs_info.commit_id"))};
 		if (!is_name(k.name))
 			continue;
 		int r = emit(p, from.at, from.worker, &k, RUNG_THERE);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sbom.c - format sbom: what a bill of materials says is in an image (CycloneDX 1.x and SPDX 2.x, both as JSON)
+ *
+ * Field names: CycloneDX/specification schema/bom-1.6.schema.json and bom-1.7; spdx/spdx-spec 2.3 schemas/spdx-schema.json. Also as
+ * the predicate of an in-toto Statement (its subject is then the image), and below "SPDX" or "sbom", as buildx and GitHub wrap it.
+ * Packages are those whose package URL is pkg:pypi/NAME@VERSION (purl-spec, types/pypi); others are context. The subject's
+ * digest is said with each of them: a pod that runs the digest holds what the list says. Which digest a generator names differs:
+ * the manifest's (a package URL pkg:oci, syft's version, trivy's RepoDigest) is taken before the configuration's (trivy's ImageID).
+ * A list shows what was built, not what runs.
+ */
+#include "installed.h"
+
+enum { DESCRIBES_MAX = 16, PROPERTIES_MAX = 256, REFS_MAX = 64, PURL_MAX = 4 * NAME_MAX_BYTES };
+
+struct bom {
+	struct parse *p;
+	struct collected from;
+	struct text image, digest;
+	unsigned found;
+};
+
+static struct text field(struct json_value v, const char *path)
+{
+	return installed_text(json_path(v, path));
+}
+
+/* --- package URLs --- */
+
+static int hex_value(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+/* %41 is A; what is no escape stays as it is. */
+static struct text decoded(struct arena *a, struct text t)
+{
+	char *to;
+	size_t n = 0;
+
+	if (text_find_char(t, '%', 0) == SIZE_MAX)
+		return t;
+	t = text_sub(t, 0, PURL_MAX);
+	to = arena_room(a, t.len);
+	if (!to)
+		return (struct text){0};
+	for (size_t i = 0; i < t.len; i++) {
+		int high = t.ptr[i] == '%' && i + 2 < t.len ? hex_value(t.ptr[i + 1]) : -1;
+		int low = high >= 0 ? hex_value(t.ptr[i + 2]) : -1;
+		to[n++] = (char)(low >= 0 ? high * 16 + low : t.ptr[i]);
+		i += low >= 0 ? 2 : 0;
+	}
+	return (struct text){to, n};
+}
+
+/* "pkg:pypi/sglang@0.5.22%2Bcu129?vcs_url=git%2Bhttps://git.example/x@REVISION": false when it is of another type. */
+static bool read_pypi(struct arena *a, struct text purl, struct text *name, struct text *version, struct text *commit)
+{
+	static const char type[] = "pkg:pypi/";
+	size_t query = text_find_char(purl, '?', 0), hash = text_find_char(purl, '#', 0), at;
+	struct text path = text_sub(purl, 0, MIN(query, hash));
+
+	if (!text_starts(path, type))
+		return false;
+	path = text_from(path, strlen(type));
+	at = text_rfind_char(path, '@');
+	*name = decoded(a, text_sub(path, 0, at));
+	*version = at == SIZE_MAX ? (struct text){0} : decoded(a, text_from(path, at + 1));
+	*commit = (struct text){0};
+	at = text_find(purl, "vcs_url=", 0);
+	if (at != SIZE_MAX && query < at) {
+		struct text url = text_from(purl, at + 8), revision;
+		url = decoded(a, text_sub(url, 0, MIN(text_find_char(url, '&', 0), text_find_char(url, '#', 0))));
+		at = text_rfind_char(url, '@');
+		revision = at == SIZE_MAX ? (struct text){0} : text_from(url, at + 1);
+		if (installed_commit(revision))
+			*commit = revision;
+	}
+	return name->len > 0;
+}
+
+/* --- events --- */
+
+static int emit_image(struct bom *b, struct text digest)
+{
+	struct event *e = parse_begin(b->p, EVENT_INSTALL, b->from.at);
+
+	b->found++;
+	event_text(e, INSTALL_WHAT, TEXT("image"));
+	event_int(e, INSTALL_RUNG, RUNG_BUILT);
+	event_text(e, INSTALL_IMAGE, b->image);
+	event_text(e, INSTALL_DIGEST, digest);
+	installed_worker(e, b->from.worker);
+	return parse_emit(b->p);
+}
+
+static int emit_package(struct bom *b, struct text purl, struct text own_version)
+{
+	struct text name, version, commit;
+
+	if (!read_pypi(&b->p->scratch, purl, &name, &version, &commit))
+		return 0;
+	struct event *e = parse_begin(b->p, EVENT_INSTALL, b->from.at);
+	b->found++;
+	event_text(e, INSTALL_WHAT, TEXT("package"));
+	event_int(e, INSTALL_RUNG, RUNG_BUILT);
+	event_text(e, INSTALL_PACKAGE, name);
+	event_text(e, INSTALL_VERSION, version.len ? version : own_version);
+	event_text(e, INSTALL_COMMIT, commit);
+	event_text(e, INSTALL_IMAGE, b->image);
+	event_text(e, INSTALL_DIGEST, b->digest);
+	installed_worker(e, b->from.worker);
+	return parse_emit(b->p);
+}
+
+/* --- CycloneDX --- */
+
+/* trivy's "aquasecurity:trivy:RepoDigest" and "aquasecurity:trivy:ImageID" (pkg/sbom/core). */
+static struct text property(struct json_value component, const char *ends)
+{
+	struct json_value list = json_get(component, "properties"), v;
+	struct json_iter it = json_iter(list);
+	struct text key;
+
+	for (unsigned i = 0; i < PROPERTIES_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v); i++)
+		if (text_ends(field(v, "name"), ends))
+			return field(v, "value");
+	return (struct text){0};
+}
+
+/* The digest under SHA-256 or SHA256 in "hashes" or "checksums". */
+static struct text checksum(struct arena *a, struct json_value list, const char *alg, const char *value)
+{
+	struct json_iter it = json_iter(list);
+	struct json_value v;
+	struct text key;
+
+	for (unsigned i = 0; i < REFS_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v); i++)
+		if (text_is(field(v, alg), "SHA-256") || text_is(field(v, alg), "SHA256"))
+			return installed_digest(a, field(v, value));
+	return (struct text){0};
+}
+
+static int cyclonedx_subject(struct bom *b, struct json_value c)
+{
+	struct arena *a = &b->p->scratch;
+	struct text id = installed_digest(a, property(c, ":ImageID"));
+	struct text found[] = {
+	    b->digest,
+	    text_starts(field(c, "purl"), "pkg:oci/") ? installed_digest(a, field(c, "purl")) : (struct text){0},
+	    installed_digest(a, property(c, ":RepoDigest")),
+	    text_starts(field(c, "version"), "sha256:") ? installed_digest(a, field(c, "version")) : (struct text){0},
+	    checksum(a, json_get(c, "hashes"), "alg", "content"),
+	    id};
+	int r = 0;
+
+	if (!text_is(field(c, "type"), "container"))
+		return emit_package(b, field(c, "purl"), field(c, "version"));
+	if (!b->image.len)
+		b->image = field(c, "name");
+	for (size_t i = 0; i < ARRAY_SIZE(found) && !b->digest.len; i++)
+		b->digest = found[i];
+	if (b->image.len || b->digest.len)
+		r = emit_image(b, b->digest);
+	if (r >= 0 && id.len && !text_eq(id, b->digest))
+		r = emit_image(b, id);
+	return r;
+}
+
+/* Nested as deep as the JSON may be. */
+static int cyclonedx_components(struct bom *b, struct json_value list)
+{
+	struct json_iter it = json_iter(list);
+	struct json_value v;
+	struct text key;
+	int r = 0;
+
+	while (r >= 0 && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v)) {
+		r = emit_package(b, field(v, "purl"), field(v, "version"));
+		if (r >= 0)
+			r = cyclonedx_components(b, json_get(v, "components"));
+	}
+	return r;
+}
+
+static int take_cyclonedx(struct bom *b, struct json_value doc)
+{
+	int r = cyclonedx_subject(b, json_path(doc, "metadata.component"));
+
+	return r < 0 ? r : cyclonedx_components(b, json_get(doc, "components"));
+}
+
+/* --- SPDX --- */
+
+static struct text spdx_purl(struct json_value package)
+{
+	struct json_value list = json_get(package, "externalRefs"), v;
+	struct json_iter it = json_iter(list);
+	struct text key;
+
+	for (unsigned i = 0; i < REFS_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v); i++)
+		if (text_is(field(v, "referenceType"), "purl"))
+			return field(v, "referenceLocator");
+	return (struct text){0};
+}
+
+/* The id of what the document is about: its first documentDescribes, or the first relationship DESCRIBES. */
+static struct text spdx_described(struct json_value doc)
+{
+	struct json_value list = json_get(doc, "relationships"), v;
+	struct json_iter it = json_iter(list);
+	struct text first = field(doc, "documentDescribes.0"), key;
+
+	while (!first.len && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v))
+		if (text_is(field(v, "relationshipType"), "DESCRIBES"))
+			first = field(v, "relatedSpdxElement");
+	return first;
+}
+
+static int spdx_subject(struct bom *b, struct json_value doc)
+{
+	struct arena *a = &b->p->scratch;
+	struct text id = spdx_described(doc), key;
+	struct json_value list = json_get(doc, "packages"), v;
+	struct json_iter it = json_iter(list);
+
+	while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &v)) {
+		struct text purl = spdx_purl(v);
+		bool container =
+		    text_is(field(v, "primaryPackagePurpose"), "CONTAINER") || text_starts(purl, "pkg:oci/");
+		if (!container || (id.len && !text_eq(field(v, "SPDXID"), id)))
+			continue;
+		if (!b->image.len)
+			b->image = field(v, "name");
+		if (!b->digest.len)
+			b->digest = installed_digest(a, purl);
+		if (!b->digest.len && text_starts(field(v, "versionInfo"), "sha256:"))
+			b->digest = installed_digest(a, field(v, "versionInfo"));
+		if (!b->digest.len)
+			b->digest = checksum(a, json_get(v, "checksums"), "algorithm", "checksumValue");
+		break;
+	}
+	return b->image.len || b->digest.len ? emit_image(b, b->digest) : 0;
+}
+
+static int take_spdx(struct bom *b, struct json_value doc)
+{
+	struct json_value list = json_get(doc, "packages"), v;
+	struct json_iter it = json_iter(list);
+	struct text key;
+	int r = spdx_subject(b, doc);
+
+	while (r >= 0 && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v))
+		r = emit_package(b, spdx_purl(v), field(v, "versionInfo"));
+	return r;
+}
+
+/* --- documents --- */
+
+static bool is_cyclonedx(struct json_value v)
+{
+	return text_is(field(v, "bomFormat"), "CycloneDX");
+}
+
+static bool is_spdx(struct json_value v)
+{
+	return text_starts(field(v, "spdxVersion"), "SPDX-2.");
+}
+
+static struct json_value find_bom(struct json_value doc)
+{
+	static const char *const wrappers[] = {"predicate", "SPDX", "sbom", "predicate.Data"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers) && !is_cyclonedx(doc) && !is_spdx(doc); i++) {
+		struct json_value inner = json_path(doc, wrappers[i]);
+		if (is_cyclonedx(inner) || is_spdx(inner))
+			return inner;
+	}
+	return is_cyclonedx(doc) || is_spdx(doc) ? doc : (struct json_value){0};
+}
+
+static int record(struct parse *p, struct text record)
+{
+	struct bom b = {.p = p, .from.at = STAMP_INIT};
+	struct text rest = collected_header(record, &b.from.at);
+	struct json_value doc, bom;
+
+	if (!rest.len)
+		return RECORD_CONTEXT;
+	int r = json_parse(p->json, rest, p->padded, &doc, NULL, p->err);
+	if (r)
+		return r < 0 ? r : parse_refuse(p, "json_syntax");
+	bom = find_bom(doc);
+	if (!json_is_object(bom))
+		return parse_refuse(p, "no_bill_of_materials");
+	collected_fields(&b.from, doc);
+	if (b.from.at.ns == TIME_UNKNOWN) /* when it was made */
+		(void)installed_stamp(json_path(bom, is_spdx(bom) ? "creationInfo.created" : "metadata.timestamp"),
+				      &b.from.at);
+	if (text_starts(field(doc, "_type"), "https://in-toto.io/Statement/")) {
+		b.image = field(doc, "subject.0.name");
+		b.digest = installed_digest(&p->scratch, field(doc, "subject.0.digest.sha256"));
+	}
+	r = is_spdx(bom) ? take_spdx(&b, bom) : take_cyclonedx(&b, bom);
+	return r < 0 ? r : b.found ? RECORD_PARSED : RECORD_CONTEXT;
+}
+
+static enum bid bid(struct parse *p, struct text record)
+{
+	struct stamp at = STAMP_INIT;
+	struct text rest = collected_header(record, &at);
+	struct json_value doc;
+
+	if (!rest.len || rest.ptr[0] != '{')
+		return BID_NO;
+	size_t cyclonedx = text_find(rest, "\"bomFormat\"", 0), spdx = text_find(rest, "\"spdxVersion\"", 0);
+	if (cyclonedx == SIZE_MAX && spdx == SIZE_MAX)
+		return BID_NO;
+	int r = json_parse(p->json, rest, false, &doc, NULL, p->err);
+	if (r == 0)
+		return json_is_object(find_bom(doc)) ? BID_STRONG : BID_NO;
+	/* the head of a large one, or one that was cut */
+	return r > 0 && (installed_mentions(text_from(rest, cyclonedx), 40, "\"CycloneDX\"") ||
+			 installed_mentions(text_from(rest, spdx), 40, "\"SPDX-2."))
+		   ? BID_STRONG
+		   : BID_NO;
+}
+
+const struct parser parser_sbom = {
+    .name = "sbom",
+    .summary = "bills of materials: CycloneDX and SPDX 2 as JSON, also in an in-toto statement",
+    .checked = "CycloneDX 1.4 to 1.7, SPDX 2.2, 2.3; as syft, trivy and buildx write them",
+    .shape = SHAPE_DOCUMENT,
+    .emits = 1u << EVENT_INSTALL,
+    .bid = bid,
+    .record = record,
+};
