@@ -4,6 +4,8 @@
  * Queries and assets are read from the tree, so that single ones can be replaced by wrong ones.
  */
 #include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include <cmocka.h>
 
 #include "pagetrail/report.h"
+#include "pagetrail/row_tables.h"
 
 #define HOSTILE "<script>alert(1)</script>\"'&]]><!--"
 /* the same in SQL, with U+202E, U+0001, an invalid byte and a line feed behind it */
@@ -89,8 +92,42 @@ static void run(const char *sql)
 		fail_msg("%s: %s", sql, err.what);
 }
 
-/* Two workers, one over-long request served through both, one short one; all names hostile. */
-static void fill(void)
+/* Rows of a table in front of the case become rows of the case. */
+static void keep(const char *name, enum row_table table, unsigned refs)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(row_writer_freep) struct row_writer *w = NULL;
+	struct err err = {0};
+	char text[96];
+	int there;
+	snprintf(text, sizeof(text), "SELECT * FROM temp.%s ORDER BY rowid", name);
+	assert_int_equal(sql_prepare(&s, c, text, &err), 0);
+	assert_int_equal(row_writer_open(&w, c, table, &err), 0);
+	while ((there = sql_step(s, &err)) == 1) {
+		for (unsigned i = 0; i < (unsigned)sql_columns(s); i++) {
+			struct ref ref = {0};
+			if (sql_type(s, (int)i) == SQL_NULL)
+				continue;
+			if (i != refs && sql_type(s, (int)i) == SQL_INT)
+				row_put_int(w, i, sql_get_int(s, (int)i));
+			else if (i != refs)
+				row_put_text(w, i, sql_get_text(s, (int)i));
+			else if (sscanf(sql_get_text(s, (int)i).ptr, "[\"S%" SCNd64 "@%" SCNu64 "+%" SCNu64,
+					&ref.source, &ref.off, &ref.len) == 3)
+				row_put_ref(w, i, ref);
+		}
+		assert_int_equal(row_next(w, &err), 0);
+	}
+	assert_int_equal(there, 0);
+	assert_int_equal(row_end(w, &err), 0);
+	sql_end(s);
+	s = NULL;
+	snprintf(text, sizeof(text), "DROP TABLE temp.%s", name);
+	run(text);
+}
+
+/* Two workers, one over-long request served through both, one short one; all names hostile. change: a statement more. */
+static void fill_with(const char *change)
 {
 	run("INSERT INTO tenant VALUES(1, " HOSTILE_SQL "), (2, 'tenant-b')");
 	run("INSERT INTO worker VALUES(1, " HOSTILE_SQL " || 'p', 'prefill', 'sglang', 1788000000000000000, "
@@ -105,7 +142,7 @@ static void fill(void)
 	    "status, "
 	    "records, parsed) VALUES(" HOSTILE_SQL ", 'aa', 'aa', 'none', 'test', '{}', " HOSTILE_SQL
 	    ", 'UTC', 'assumed', 'ingested', 7, 7)");
-	/* in front of the tables of the case, which are read-only */
+	/* in front of the tables of the case, which no statement changes */
 	run("CREATE TEMP TABLE request AS SELECT * FROM request; CREATE TEMP TABLE alias AS SELECT * FROM alias");
 	run("CREATE TEMP TABLE leg AS SELECT * FROM leg; CREATE TEMP TABLE response AS SELECT * FROM response");
 	run("INSERT INTO request VALUES(1, " HOSTILE_SQL ", 1, " HOSTILE_SQL
@@ -132,6 +169,17 @@ static void fill(void)
 	run("INSERT INTO gap VALUES(1, 'sequence', 1, 2, 1788000300000000000, 1788000400000000000, 5, " HOSTILE_SQL
 	    ", '[]')");
 	run("INSERT INTO clock VALUES(1, 0, NULL, 0, 0, NULL, " HOSTILE_SQL ")");
+	if (change)
+		run(change);
+	keep("request", ROWS_REQUEST, UINT_MAX);
+	keep("alias", ROWS_ALIAS, UINT_MAX);
+	keep("leg", ROWS_LEG, LEG_ROW_REFS);
+	keep("response", ROWS_RESPONSE, RESPONSE_REFS);
+}
+
+static void fill(void)
+{
+	fill_with(NULL);
 }
 
 static int setup(void **state)
@@ -260,8 +308,7 @@ static void test_empty_case_and_same_bytes(void **state)
 static void test_far_times(void **state)
 {
 	(void)state;
-	fill();
-	run("UPDATE response SET started_ns = -9000000000000000000 WHERE response = 2");
+	fill_with("UPDATE response SET started_ns = -9000000000000000000 WHERE response = 2");
 	run("UPDATE worker SET first_ns = -9100000000000000000, last_ns = 9200000000000000000 WHERE worker = 1");
 	run("UPDATE boot SET started_ns = 9200000000000000000 WHERE boot = 1");
 	run("UPDATE clock SET bound_ns = 9223372036854775807");
