@@ -4,7 +4,7 @@
  * Read are, and all else is context:
  *   vllm:cache_config_info{block_size,num_gpu_blocks,kv_cache_size_tokens,sliding_window,mamba_block_size,engine} (vLLM
  *     v1/metrics/loggers.py; kv_cache_size_tokens since 2026-06, b7f9b6ab27). Without that label the pool is blocks times block
- *     size, which holds where all layers keep all tokens: not said where a window or a state size is set.
+ *     size, which holds where all layers keep all tokens: not said where a window or a state size is set, nor is the page.
  *   sglang:max_total_num_tokens, sglang:page_size, sglang:context_len (SGLang srt/observability/metrics_collector.py,
  *     SchedulerMetricsCollector; the last two since 0.5.11), page_size in sglang:cache_config_info before. All ranks of one
  *     data-parallel rank have one pool: the smallest is taken where they differ.
@@ -188,13 +188,17 @@ static void keep_least(int64_t *to, int64_t v)
 		*to = v;
 }
 
+/* All layers keep all tokens, in blocks of the size that was asked for: no window, no blocks of a state. */
+static bool vllm_plain(const struct labels *l)
+{
+	return (!l->window.len || text_is(l->window, "None")) && (!l->state_size.len || text_is(l->state_size, "None"));
+}
+
 static int64_t vllm_pool(const struct labels *l)
 {
 	int64_t said = count_of(l->tokens), blocks = count_of(l->blocks), size = count_of(l->block_size);
-	bool plain =
-	    (!l->window.len || text_is(l->window, "None")) && (!l->state_size.len || text_is(l->state_size, "None"));
 
-	if (said || !plain || !blocks || !size || size > TOKENS_MAX / blocks)
+	if (said || !vllm_plain(l) || !blocks || !size || size > TOKENS_MAX / blocks)
 		return said;
 	return blocks * size;
 }
@@ -233,7 +237,7 @@ static void take_sample(struct scrape *s, struct text line, enum engine engine)
 	n = whole(value);
 	if (config && engine == ENGINE_VLLM) {
 		keep_least(&g->pool, vllm_pool(&l));
-		keep_least(&g->page_size, count_of(l.block_size));
+		keep_least(&g->page_size, vllm_plain(&l) ? count_of(l.block_size) : 0);
 	} else if (config) {
 		keep_least(&g->page_size, count_of(l.page_size));
 	} else if (text_is(name, "max_total_num_tokens")) {
