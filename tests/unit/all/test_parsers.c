@@ -305,6 +305,38 @@ static void test_matrix(void **state)
 	assert_int_equal(faults, 0);
 }
 
+/* Of a document that is longer than what is looked at first, or that was cut, the part that is there is enough to tell. */
+static void test_cut_documents(void **state)
+{
+	static const char *const names[] = {"kubernetes", "docker-inspect", "sbom"};
+	static char paths[FILES_MAX][NAME_BYTES];
+	struct err err = {0};
+	(void)state;
+	faults = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct parser *p = parser_find(parsers, n_parsers, text_of(names[i]));
+		assert_non_null(p);
+		size_t n = samples_of(p, paths), cut = 0;
+		for (size_t k = 0; k < n; k++) {
+			struct buf bytes = BUF_INIT(64 * MIB);
+			struct detection d;
+			assert_true(read_file(paths[k], &bytes));
+			assert_int_equal(detect(parsers, n_parsers, buf_text(&bytes), true, &d, &err), 0);
+			if (d.parser == p && bytes.len > 1400) {
+				struct text part = text_sub(buf_text(&bytes), 0, bytes.len / 4 * 3);
+				assert_int_equal(detect(parsers, n_parsers, part, false, &d, &err), 0);
+				if (d.parser != p)
+					fault("%s, cut: %s", paths[k], d.parser ? d.parser->name : d.reason);
+				cut++;
+			}
+			buf_done(&bytes);
+		}
+		if (!cut)
+			fault("no sample of %s is long enough", names[i]);
+	}
+	assert_int_equal(faults, 0);
+}
+
 /* Lines of programs that no format reads: nobody is sure of them, and two formats in equal parts are a tie. */
 static void test_strangers(void **state)
 {
@@ -447,7 +479,8 @@ static void test_wrapper_matrix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_samples),   cmocka_unit_test(test_patterns),       cmocka_unit_test(test_matrix),
+	    cmocka_unit_test(test_samples),   cmocka_unit_test(test_patterns),
+	    cmocka_unit_test(test_matrix),    cmocka_unit_test(test_cut_documents),
 	    cmocka_unit_test(test_strangers), cmocka_unit_test(test_wrapper_matrix),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
