@@ -167,7 +167,7 @@ static const struct line_pattern patterns[] = {
     {"other-kind", NULL,
      "^(?!(?:deployment|statefulset|daemonset|replicaset|leaderworkerset)[./"
      "])[a-z]{1,63}(?:\\.[a-z0-9.-]{1,253})?/" NAME "\\x20(?:configured|created|patched|replaced|serverside-applied|"
-						    "unchanged)(?:\\x20\\((?:server\\x20)?dry\\x20run\\))?$",
+     "unchanged)(?:\\x20\\((?:server\\x20)?dry\\x20run\\))?$",
      "service/router created", NULL},
     {"helm-release", "Release \"", "^Release\\x20\"" NAME "\"\\x20has\\x20been\\x20upgraded\\.",
      "Release \"llm\" has been upgraded. Happy Helming!", take_release},

@@ -70,6 +70,9 @@ struct rowset_spec {
 	int (*open)(void *ctx, const struct text *args, void **ret_state, struct err *err);
 	int (*next)(void *state, struct rowset *row, struct err *err); /* 1 row set, 0 end, ERR_* */
 	void (*close)(void *state);
+	/* May be NULL. Called when SQLite lets go of the table, before the connection closes: what holds statements ends them,
+	 * or sqlite3_close() of another program's connection would refuse. The function may be asked again later. */
+	void (*idle)(void *ctx);
 	void (*done)(void *ctx); /* called when the registration ends, also when registering fails; may be NULL */
 	/* Columns by which rows come, ascending, when rowset_in_order(): a statement that asks for that order (or its
 	 * beginning) sorts nothing. */

@@ -181,6 +181,13 @@ static void analysis_drop(void *ctx)
 	free(a);
 }
 
+static void analysis_idle(void *ctx)
+{
+	struct analysis *a = ctx;
+	answers_drop(a->answers);
+	a->answers = NULL;
+}
+
 int analysis_register(struct case_file *c, const struct analysis_params *params, struct err *err)
 {
 	static const struct rowset_spec *const functions[] = {
@@ -196,6 +203,7 @@ int analysis_register(struct case_file *c, const struct analysis_params *params,
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(functions); i++) {
 		struct rowset_spec spec = *functions[i];
+		spec.idle = analysis_idle;
 		spec.done = analysis_drop;
 		a->users++;
 		rc = rowset_register(c, &spec, a, err);

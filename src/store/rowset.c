@@ -107,6 +107,14 @@ static int rowset_connect(sqlite3 *db, void *aux, int argc, const char *const *a
 	return vtab_connect(db, decl, aux, ret, zErr);
 }
 
+static int rowset_disconnect(sqlite3_vtab *vtab)
+{
+	struct module *m = vtab_module(vtab);
+	if (m->spec.idle)
+		m->spec.idle(m->ctx);
+	return vtab_disconnect(vtab);
+}
+
 /* Number of hidden columns before `col`: the argument that this column is. */
 static unsigned arg_index(const struct rowset_spec *spec, unsigned col)
 {
@@ -314,8 +322,8 @@ static int rowset_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 static const sqlite3_module rowset_module = {
     .xConnect = rowset_connect,
     .xBestIndex = rowset_best_index,
-    .xDisconnect = vtab_disconnect,
-    .xDestroy = vtab_disconnect,
+    .xDisconnect = rowset_disconnect,
+    .xDestroy = rowset_disconnect,
     .xOpen = rowset_open,
     .xClose = rowset_close,
     .xFilter = rowset_filter,

@@ -71,7 +71,7 @@ with Box() as box:
     for i, cuts in enumerate(((1000,), (1 << 20,), (2 << 20, (2 << 20) + 5), (len(data) - 3,))):
         for cut in cuts:
             box.write("in/kv.bin", data[:cut])
-            rows(box, f"grown-{i}.ptc", "in")
+            rows(box, f"grown-{i}.ptc", "in", code=(0, 3))  # of a part without a whole record nothing is understood
         box.write("in/kv.bin", data)
         rows(box, f"grown-{i}.ptc", "in")
         expect(digest(box, f"grown-{i}.ptc") == want, f"grown from {cuts} to be what it is at once")

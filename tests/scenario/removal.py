@@ -231,10 +231,11 @@ for i in range(ROUNDS):
     Fleet("prefix_share", SEED + i, 100, 6, 2).test()
     Fleet("clean", SEED + i, 100, 6, 2, 1).test()
     Fleet("canary", SEED + i, 300, 12, 3).test()
-if not ROUNDS:  # each source of the incident once, and some of the rest
-    Fleet("incident", SEED, 300, 6, 2, 1).test()
-    Fleet("late_write", SEED + 1, 2000, 1, 1, singles=6).test()
-    Fleet("prefix_share", SEED, 100, 1, 1, singles=4).test()
-    Fleet("clean", SEED, 100, 1, 1, 1, singles=4).test()
-    Fleet("canary", SEED, 300, 1, 1).test()
+if not ROUNDS:  # some sources of each
+    few = 3 if os.environ.get("PAGETRAIL_SMALL") else 6
+    Fleet("incident", SEED, 300, few, few // 3, 1, singles=4 * few).test()
+    Fleet("late_write", SEED + 1, 1000, 1, 1, singles=few).test()
+    Fleet("prefix_share", SEED, 100, 1, 1, singles=few - 2).test()
+    Fleet("clean", SEED, 100, 1, 1, 1, singles=few - 2).test()
+    Fleet("canary", SEED, 300, 1, 1, singles=2 * few).test()
 finish()
