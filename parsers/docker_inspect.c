@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docker_inspect.c - format docker-inspect: containers and images of one machine (`docker inspect`, `podman inspect`)
  *
- * Field names are those of the Docker Engine API 1.41 to 1.47 (moby api/types: ContainerJSON, ImageInspect) and of podman 4 and 5
+ * Field names are those of the Docker Engine API (moby api/types/image/image_inspect.go) and of podman
  * (libpod/define/container_inspect.go). A container's `Image` is the digest of the image's configuration; what a registry calls
- * the image, a digest of a manifest, stands in `ImageDigest` (podman), in an image that was ordered by digest, and in an
+ * the image, a digest of a manifest, stands in `ImageDigest` (podman, where its version writes it), in an image that was ordered by digest, and in an
  * image's RepoDigests: an image gives one event for each name that it has, so that either leads to the other.
  * One container in a document is that of the worker the file is named for; of several each is known by its name, those that a
  * kubelet made by their pod.
@@ -204,7 +204,7 @@ static enum bid bid(struct parse *p, struct text record)
 const struct parser parser_docker_inspect = {
     .name = "docker-inspect",
     .summary = "containers and images of one machine: docker inspect, podman inspect",
-    .checked = "Docker Engine API 1.41 to 1.47; podman 4, 5",
+    .checked = "moby image_inspect.go (1a819038546b), podman container_inspect.go (011b357f918f); no real output",
     .shape = SHAPE_DOCUMENT,
     .emits = 1u << EVENT_INSTALL,
     .bid = bid,

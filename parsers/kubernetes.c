@@ -356,7 +356,7 @@ static enum bid bid(struct parse *p, struct text record)
 const struct parser parser_kubernetes = {
     .name = "kubernetes",
     .summary = "kubectl get pods, nodes, deployments, replicasets, statefulsets -o json; Argo CD applications",
-    .checked = "API v1, apps/v1 of Kubernetes 1.20 to 1.34; leaderworkerset v1; argoproj v1alpha1",
+    .checked = "k8s.io/api apps/v1 (3bd457f5291b), core/v1 ContainerStatus; LeaderWorkerSet and Argo CD not checked",
     .shape = SHAPE_DOCUMENT,
     .emits = 1u << EVENT_INSTALL,
     .bid = bid,

@@ -115,7 +115,7 @@ static enum bid bid(struct parse *p, struct text record)
 const struct parser parser_model_info = {
     .name = "model-info",
     .summary = "answers of /v1/models and /get_model_info (JSON document)",
-    .checked = "vLLM 0.6 to 0.27, SGLang 0.4 to 0.5",
+    .checked = "output of vLLM and of SGLang /get_model_info; SGLang /v1/models not checked",
     .shape = SHAPE_DOCUMENT,
     .emits = 1u << EVENT_BOOT,
     .bid = bid,

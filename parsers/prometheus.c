@@ -394,7 +394,7 @@ static enum bid bid(struct parse *p, struct text record)
 const struct parser parser_prometheus = {
     .name = "prometheus",
     .summary = "/metrics of a running vLLM or SGLang (Prometheus text): its pool, page size, model",
-    .checked = "vLLM 0.6 to 0.27, SGLang 0.4 to 0.5; exposition format 0.0.4, OpenMetrics 1.0",
+    .checked = "SGLang metrics_collector.py as of 0.5.11; vLLM output with and without kv_cache_size_tokens",
     .shape = SHAPE_DOCUMENT,
     .emits = 1u << EVENT_BOOT,
     .bid = bid,

@@ -217,7 +217,7 @@ static enum bid bid(struct parse *p, struct text record)
 const struct parser parser_rollout = {
     .name = "rollout",
     .summary = "lines of kubectl rollout, set image and apply, and of helm upgrade",
-    .checked = "kubectl 1.20 to 1.34, Helm 3",
+    .checked = "kubectl rollout_status.go for deployments, output of Helm 3; the other lines not checked",
     .shape = SHAPE_LINES,
     .emits = 1u << EVENT_INSTALL,
     .state_bytes = sizeof(struct rollout),

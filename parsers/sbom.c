@@ -331,7 +331,7 @@ static enum bid bid(struct parse *p, struct text record)
 const struct parser parser_sbom = {
     .name = "sbom",
     .summary = "bills of materials: CycloneDX and SPDX 2 as JSON, also in an in-toto statement",
-    .checked = "CycloneDX 1.4 to 1.7, SPDX 2.2, 2.3; as syft, trivy and buildx write them",
+    .checked = "schemas of CycloneDX 1.6, 1.7; SPDX 2.3 of syft, CycloneDX 1.4 of trivy by their output",
     .shape = SHAPE_DOCUMENT,
     .emits = 1u << EVENT_INSTALL,
     .bid = bid,
