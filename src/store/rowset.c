@@ -36,7 +36,19 @@ struct module {
 	struct case_file *c;
 	struct rowset_spec spec;
 	void *ctx;
+	unsigned
+	    users; /* the registration, and tables that SQLite has not let go of: it may do so behind the registration's end */
 };
+
+static void module_done(void *aux)
+{
+	struct module *m = aux;
+	if (--m->users > 0)
+		return;
+	if (m->spec.done)
+		m->spec.done(m->ctx);
+	free(m);
+}
 
 struct cursor {
 	sqlite3_vtab_cursor base;
@@ -104,7 +116,9 @@ static int rowset_connect(sqlite3 *db, void *aux, int argc, const char *const *a
 			 col->hidden ? " HIDDEN" : "");
 		vtab_column(decl, col->name, type);
 	}
-	return vtab_connect(db, decl, aux, ret, zErr);
+	int rc = vtab_connect(db, decl, aux, ret, zErr);
+	((struct module *)aux)->users += rc == SQLITE_OK;
+	return rc;
 }
 
 static int rowset_disconnect(sqlite3_vtab *vtab)
@@ -112,6 +126,7 @@ static int rowset_disconnect(sqlite3_vtab *vtab)
 	struct module *m = vtab_module(vtab);
 	if (m->spec.idle)
 		m->spec.idle(m->ctx);
+	module_done(m);
 	return vtab_disconnect(vtab);
 }
 
@@ -333,14 +348,6 @@ static const sqlite3_module rowset_module = {
     .xRowid = rowset_rowid,
 };
 
-static void module_done(void *aux)
-{
-	struct module *m = aux;
-	if (m->spec.done)
-		m->spec.done(m->ctx);
-	free(m);
-}
-
 int rowset_register(struct case_file *c, const struct rowset_spec *spec, void *ctx, struct err *err)
 {
 	bool fits = spec->n_columns && spec->n_columns <= ROWSET_COLUMNS_MAX && arg_index(spec, spec->n_columns) <= 31;
@@ -350,7 +357,7 @@ int rowset_register(struct case_file *c, const struct rowset_spec *spec, void *c
 			spec->done(ctx);
 		return fits ? err_nomem(err) : err_set(err, ERR_BUG, "%s(): number of columns", spec->name);
 	}
-	*m = (struct module){c, *spec, ctx};
+	*m = (struct module){c, *spec, ctx, 1};
 	/* ends m also when it fails */
 	int rc = sqlite3_create_module_v2(c->db, spec->name, &rowset_module, m, module_done);
 	return rc == SQLITE_OK ? 0 : store_error(c, rc, err);
