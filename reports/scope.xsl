@@ -81,6 +81,10 @@
           <xsl:when test="r:parameter"><xsl:for-each select="r:parameter"><xsl:value-of select="@name"/> = <xsl:value-of select="."/><xsl:if test="position() != last()">, </xsl:if></xsl:for-each></xsl:when>
           <xsl:otherwise>0 parameters</xsl:otherwise>
         </xsl:choose></dd>
+        <xsl:if test="r:policy">
+          <dt>Policy</dt>
+          <dd><xsl:value-of select="r:policy"/>: <xsl:value-of select="r:policy/@id"/> (<xsl:choose><xsl:when test="r:policy/@flag = 'built-in'">built in</xsl:when><xsl:otherwise>given by a person</xsl:otherwise></xsl:choose>), sha256 <xsl:value-of select="r:policy/@sha256"/><xsl:if test="r:policy/@commits-sha256">; lists of commits, sha256 <xsl:value-of select="r:policy/@commits-sha256"/></xsl:if></dd>
+        </xsl:if>
       </dl>
     </header>
   </xsl:template>
@@ -324,7 +328,7 @@
       <ol>
         <li><code>pagetrail verify CASE</code> reads the evidence once and compares it with its digests; content digest and journal head must be those of the first page.</li>
         <li>Hash the original files with <code>sha256sum</code> and compare with the evidence inventory. Their digests, sorted, a line each, give the digest of the evidence set: <code>sort | sha256sum</code>.</li>
-        <li><code>pagetrail report CASE scope --issue <xsl:value-of select="r:header/r:issue"/><xsl:if test="r:header/r:as-of"> --as-of <xsl:value-of select="r:header/r:as-of"/></xsl:if></code> writes this file and <code><xsl:value-of select="$file"/></code> again, byte for byte<xsl:if test="r:header/r:parameter"> (with the parameters of the first page)</xsl:if>.</li>
+        <li><code>pagetrail report CASE scope --issue <xsl:value-of select="r:header/r:issue"/><xsl:if test="r:header/r:as-of"> --as-of <xsl:value-of select="r:header/r:as-of"/></xsl:if></code> writes this file and <code><xsl:value-of select="$file"/></code> again, byte for byte<xsl:if test="r:header/r:parameter or r:header/r:policy/@flag = 'entered-by-person'"> (with the parameters and the policy of the first page)</xsl:if>.</li>
         <li><code>pagetrail query CASE NAME --json</code> gives the rows of each table; the queries stand under Method.</li>
         <li><code>pagetrail show CASE S3@4096+180</code> prints the original bytes of a record.</li>
       </ol>

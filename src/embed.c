@@ -2,7 +2,8 @@
 /* embed.c - build tool: writes the generated tables as C
  *
  *   embed text OUT HEADER DECLARATION FILE...    `DECLARATION[] = { {"name", "content"}, … }` and its count; the name
- * is the file's name, without ".sql" for queries embed table OUT HEADER TYPE TABLE PREFIX FILE...  `const struct TYPE
+ * is the file's name, without ".sql" for queries, ".json" for policies
+ *   embed table OUT HEADER TYPE TABLE PREFIX FILE...  `const struct TYPE
  * *const TABLE[] = { &PREFIX_stem, … }` embed string OUT NAME FILE                   `const char NAME[] = "content";`
  * String literals (not xxd, not ld -b binary): const, small, readable in a diff.
  */
@@ -64,7 +65,9 @@ int main(int argc, char **argv)
 		for (int i = 5; i < argc; i++) {
 			const char *name = base_name(argv[i]);
 			size_t n = strlen(name);
-			int cut = n > 4 && !strcmp(name + n - 4, ".sql") ? 4 : 0;
+			int cut = n > 4 && !strcmp(name + n - 4, ".sql")    ? 4
+				  : n > 5 && !strcmp(name + n - 5, ".json") ? 5
+									    : 0;
 			fprintf(out, "{\"%.*s\",\n", (int)n - cut, name);
 			put_literal(out, argv[i]);
 			fputs("},\n", out);

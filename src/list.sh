@@ -7,6 +7,7 @@ set -eu
 export LC_ALL=C
 if [ "$1" = --guard ]; then
 	out=$2; dir=$3; globs=$4; shift 4
+	set -f # they are of that folder, not of the one that this runs in
 	now=$(sh "$0" "$dir" $globs | tr '\n' ' ')
 	if [ "$now" != "$*${*:+ }" ]; then
 		echo "files came to or went from $dir: run 'make' (or meson setup --reconfigure)" >&2

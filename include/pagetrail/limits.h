@@ -18,6 +18,11 @@
 /* A policy: an OSV document with some thousands of versions; and its list of commits, about a million lines. */
 #define POLICY_MAX_BYTES         (4 * MIB)
 #define POLICY_COMMITS_MAX_BYTES (64 * MIB)
+/* Entries of affected[] (a bit mask of 64 says which decided), and members of every other list in it. */
+#define POLICY_ENTRIES_MAX       64
+#define POLICY_LIST_MAX          4096
+/* Keys that are not known, and are named one by one. */
+#define POLICY_WARNINGS_MAX      20
 /* Evidence chunk: large enough to compress well, small enough that `show` of one record is cheap. */
 #define EVIDENCE_CHUNK_BYTES     (1 * MIB)
 /* Events of one kind in one column chunk; a chunk is closed earlier when its text or page runs reach

@@ -32,3 +32,5 @@ int version_cmp(const struct version *a, const struct version *b);
 int version_put(const struct version *v, struct buf *out, struct err *err) MUST_CHECK;
 /* Neither a candidate nor a development build: a release or a post-release, with or without local label. */
 bool version_is_final(const struct version *v);
+/* No local label, or one that names the accelerator it was built for ("+cu129"): any other one is somebody's own change. */
+bool version_is_plain(const struct version *v);

@@ -168,6 +168,21 @@ static int say_tokens(struct explain *x, const char *what, int64_t n, struct err
 			   : buf_printf(&x->text, err, "%s is %" PRId64 " tokens", what, n);
 }
 
+/* What the policy asks of a prompt, where that is not the engine's limit. */
+static int say_trigger(struct explain *x, const struct finding *f, struct err *err)
+{
+	const struct policy *p = x->answers->findings->policy;
+	int64_t tokens;
+	enum policy_trigger t = policy_trigger(p, f->entry, &tokens);
+	if (t == TRIGGER_INPUT_LIMIT)
+		return 0;
+	int rc = buf_printf(&x->text, err, " affected[%zu] of the policy %.*s takes ", policy_place(p, f->entry),
+			    TEXT_ARG(policy_id(p)));
+	if (rc == 0 && t == TRIGGER_TOKENS)
+		rc = buf_printf(&x->text, err, "prompts of %" PRId64 " tokens or more.", tokens);
+	return rc == 0 && t == TRIGGER_ANY ? buf_printf(&x->text, err, "every request.") : rc;
+}
+
 static int say_lengths(struct explain *x, const struct finding *f, struct err *err)
 {
 	static const char *const flags[] = {[LENGTH_NONE] = "",
@@ -183,7 +198,9 @@ static int say_lengths(struct explain *x, const struct finding *f, struct err *e
 		rc = say_tokens(x, ", the prefill pool", f->pool_tokens, err);
 	if (rc == 0 && f->decode_leg != f->prefill_leg)
 		rc = say_tokens(x, ", the decode boot's own limit", f->decode_limit, err);
-	return rc == 0 ? buf_add_char(&x->text, '.', err) : rc;
+	if (rc == 0)
+		rc = buf_add_char(&x->text, '.', err);
+	return rc == 0 ? say_trigger(x, f, err) : rc;
 }
 
 static int say_boot(struct explain *x, const char *role, int64_t worker, int64_t boot, struct err *err)
@@ -213,11 +230,50 @@ static int say_boot(struct explain *x, const char *role, int64_t worker, int64_t
 	return rc == 0 ? buf_add_char(&x->text, '.', err) : rc;
 }
 
+/* What the policy's entry says of it, rule by rule. */
+static int say_judged(struct explain *x, const struct finding *f, int64_t boot, struct err *err)
+{
+	const struct policy *p = x->answers->findings->policy;
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (!boot)
+		return 0;
+	int rc =
+	    sql_prepare(&s, x->analysis->c,
+			"SELECT coalesce(b.engine, w.engine), b.version, b.commit_id, b.transfer_backend FROM boot b "
+			"JOIN worker w USING(worker) WHERE b.boot = ?1",
+			err);
+	if (rc == 0)
+		rc = sql_int(s, 1, boot, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc != 1)
+		return rc;
+	struct build b = {sql_get_text(s, 0), sql_get_text(s, 1), sql_get_text(s, 2), TRI_YES, sql_get_text(s, 3)};
+	struct policy_answer a = policy_judge_entry(p, f->entry, &b);
+	rc = b.commit.len ? buf_printf(&x->text, err, " Commit %.*s.", TEXT_ARG(b.commit)) : 0;
+	if (rc == 0 && b.transfer_backend.len)
+		rc = buf_printf(&x->text, err, " Transfer back-end %.*s.", TEXT_ARG(b.transfer_backend));
+	for (unsigned i = 0; rc == 0 && i < POLICY_REASON_COUNT; i++)
+		if (policy_because(a, i))
+			rc = buf_printf(&x->text, err, " %s", policy_reason_says(i));
+	return rc;
+}
+
 static int say_builds(struct explain *x, const struct finding *f, struct err *err)
 {
+	const struct policy *p = x->answers->findings->policy;
 	bool one = f->prefill_leg && f->prefill_leg == f->decode_leg;
-	int rc = one ? 0 : say_boot(x, "Prefill", f->prefill_worker, f->prefill_boot, err);
-	return rc == 0 ? say_boot(x, one ? "Served by" : "Decode", f->decode_worker, f->decode_boot, err) : rc;
+	int rc = buf_printf(&x->text, err, "By affected[%zu] (%.*s) of the policy %.*s, ", policy_place(p, f->entry),
+			    TEXT_ARG(policy_package(p, f->entry)), TEXT_ARG(policy_id(p)));
+	if (rc == 0)
+		rc = buf_printf(&x->text, err, "%.*s.", TEXT_ARG(policy_origin(p)));
+	if (rc == 0 && !one)
+		rc = say_boot(x, "Prefill", f->prefill_worker, f->prefill_boot, err);
+	if (rc == 0 && !one)
+		rc = say_judged(x, f, f->prefill_boot, err);
+	if (rc == 0)
+		rc = say_boot(x, one ? "Served by" : "Decode", f->decode_worker, f->decode_boot, err);
+	return rc == 0 ? say_judged(x, f, f->decode_boot, err) : rc;
 }
 
 static int say_owners(struct explain *x, const struct finding *f, struct err *err)

@@ -91,13 +91,30 @@ static void fill_boot(struct served_boot *b, struct text engine, const struct an
 	}
 }
 
+static int judge_boot(struct findings *f, struct sql *s, struct served_boot *b, struct err *err)
+{
+	struct build build = {.package = sql_get_text(s, 8),
+			      .version = sql_get_text(s, 9),
+			      .commit = sql_get_text(s, 12),
+			      .disaggregated = TRI_YES, /* a matter of each leg */
+			      .transfer_backend = sql_get_text(s, 13)};
+	struct build_verdict *v = arena_array(&f->arena, policy_entries(f->policy), sizeof(*v));
+	if (!v)
+		return err_nomem(err);
+	for (size_t i = 0; i < policy_entries(f->policy); i++)
+		v[i] = build_verdict(f->policy, i, &build);
+	b->verdicts = v;
+	return 0;
+}
+
 static int load_boots(struct findings *f, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(
 	    &s, f->c,
 	    "SELECT b.boot, b.worker, b.started_ns, b.ended_ns, b.context_len, b.pool_tokens, b.input_limit, "
-	    "coalesce(b.role, w.role), coalesce(b.engine, w.engine), b.version, b.model, b.page_size "
+	    "coalesce(b.role, w.role), coalesce(b.engine, w.engine), b.version, b.model, b.page_size, b.commit_id, "
+	    "b.transfer_backend "
 	    "FROM boot b JOIN worker w USING(worker) ORDER BY b.boot",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
@@ -113,7 +130,9 @@ static int load_boots(struct findings *f, struct err *err)
 		b->pool_tokens = sql_get_time(s, 5);
 		b->input_limit = sql_get_time(s, 6);
 		b->role = (enum served_as)role_of(sql_get_text(s, 7));
-		b->affected = version_affected(sql_get_text(s, 8), sql_get_text(s, 9), &b->why);
+		rc = judge_boot(f, s, b, err);
+		if (rc < 0)
+			return rc;
 		b->model = arena_text(&f->arena, sql_get_text(s, 10));
 		b->page_size = sql_get_time(s, 11);
 		fill_boot(b, sql_get_text(s, 8), &f->params);
@@ -306,7 +325,8 @@ static int find(struct finder *x, struct finding *ret, struct err *err)
 	f.tenant = or_none(row_range_int(q, REQUEST_TENANT));
 	if (f.prompt_tokens != UNSAID && !f.flag)
 		f.flag = LENGTH_EXACT;
-	struct evidence_of e = {.legs = x->held,
+	struct evidence_of e = {.policy = all->policy,
+				.legs = x->held,
 				.n_legs = x->n_held,
 				.boots = all->boots,
 				.n_boots = all->n_boots,
@@ -658,7 +678,10 @@ static int open_books(struct findings *f, struct err *err)
 
 static int run_all(struct findings *f, struct err *err)
 {
-	int rc = open_books(f, err);
+	int rc = f->params.policy ? 0 : policy_builtin(&f->own_policy, NULL, err);
+	f->policy = f->params.policy ? f->params.policy : f->own_policy;
+	if (rc == 0)
+		rc = open_books(f, err);
 	if (rc == 0)
 		rc = load_boots(f, err);
 	if (rc == 0)
@@ -713,6 +736,7 @@ void findings_free(struct findings *f)
 	free(f->boots);
 	free(f->marked);
 	free(f->loose);
+	policy_free(f->own_policy);
 	arena_done(&f->arena);
 	free(f);
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lineage.h"
+#include "pagetrail/policy.h"
 #include "pagetrail/row_range.h"
 #include "reasons.h"
 
@@ -27,12 +28,17 @@ enum length_flag { LENGTH_NONE, LENGTH_EXACT, LENGTH_AT_LEAST, LENGTH_ESTIMATE }
 /* Numbers that a log did not give are UNSAID. */
 #define UNSAID INT64_MIN
 
+struct build_verdict { /* by engine, version, commit and transfer back-end; mode is the leg's */
+	enum tri affected;
+	bool concerned; /* the entry is of this engine, or of which engine it is nobody knows */
+	enum reason why;
+};
+
 struct served_boot {
 	int64_t boot, worker, started_ns, ended_ns, context_len, pool_tokens, input_limit, page_size;
 	enum served_as role;
-	enum tri affected; /* by version and engine; mode is the leg's */
-	enum reason why;
-	bool entered; /* pool or limit were entered by a person */
+	const struct build_verdict *verdicts; /* by entry of the policy */
+	bool entered;                         /* pool or limit were entered by a person */
 	struct text model;
 };
 
@@ -55,6 +61,7 @@ struct finding {
 	int64_t decode_limit;     /* input limit of the boot that answered; of a unified one it is input_limit */
 	int64_t foreign_at_most;  /* tokens of them that it can have read; likewise, and where nothing bounds it */
 	uint64_t reasons;         /* bit per enum reason */
+	unsigned entry;           /* of the policy, on which T and A rest */
 	struct predicates p;
 	struct class_result c;
 	enum length_flag flag;
@@ -98,6 +105,8 @@ struct finder { /* reads responses with what belongs to them; one for each threa
 struct findings {
 	struct case_file *c;
 	struct analysis_params params;
+	const struct policy *policy;
+	struct policy *own_policy; /* where none was given */
 	const struct lineage *lineage;
 	size_t n;         /* responses; they are numbered from 1 */
 	int64_t *started; /* by response - 1 */
@@ -156,13 +165,12 @@ static inline bool finding_has_candidates(const struct finding *f)
 /* The worker in whose pool it must have read; 0: not known. */
 int64_t finding_place(const struct findings *f, const struct finding *x);
 
-/* "0.5.10", "v0.5.10.post1", "0.5.9+cu124": numbers of a final release. false for all others. */
-bool version_final(struct text v, int ret[3]);
-/* What a version string decides about the built-in hypothesis: yes affected, no fixed, else unknown and why. */
-enum tri version_affected(struct text engine, struct text version, enum reason *ret_why);
+/* findings_policy.c: what an entry of a policy says of a boot; which entry a response is judged by. */
+struct build_verdict build_verdict(const struct policy *p, size_t entry, const struct build *b);
 
 /* findings_predicates.c: T, A and band of one response from its legs. legs: of one request, ordered by attempt. */
 struct evidence_of {
+	const struct policy *policy;
 	const struct served_leg *legs;
 	size_t n_legs;
 	const struct served_boot *boots; /* sorted by boot */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* findings_predicates.c - trigger (T) and affected build (A) of one response, from its legs and their boots
+/* findings_predicates.c - trigger (T) and affected build (A) of one response, from its legs and their boots, by the policy
  *
  * Limits belong to the boot that served. What is missing gives unknown, never no: an at-least length and a missing
  * prefill leg can only say yes. The rules are written down in docs/method.md.
@@ -13,77 +13,6 @@
 enum { MANY_TOKENS = 16 };
 /* An estimated length decides only when it is this many times away from the limit. */
 enum { ESTIMATE_FACTOR = 4 };
-
-static const int fixed_in[3] = {0, 5, 22};
-
-/* ---- versions ---- */
-
-/* Builds of a release for one accelerator are that release; any other local part is somebody's own change. */
-static bool local_is_plain(struct text local)
-{
-	static const char *const plain[] = {"cu", "rocm", "cpu", "xpu", "npu", "musa", "hpu"};
-	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
-		if (!text_starts(local, plain[i]))
-			continue;
-		struct text rest = text_from(local, strlen(plain[i]));
-		bool digits = true;
-		for (size_t k = 0; k < rest.len; k++)
-			digits &= (rest.ptr[k] >= '0' && rest.ptr[k] <= '9') || rest.ptr[k] == '.';
-		return digits;
-	}
-	return false;
-}
-
-bool version_final(struct text v, int ret[3])
-{
-	v = text_trim(v);
-	if (v.len && (v.ptr[0] == 'v' || v.ptr[0] == 'V'))
-		v = text_from(v, 1);
-	size_t plus = text_find_char(v, '+', 0);
-	if (plus != SIZE_MAX) {
-		if (!local_is_plain(text_from(v, plus + 1)))
-			return false;
-		v = text_sub(v, 0, plus);
-	}
-	struct text part;
-	unsigned n = 0;
-	memset(ret, 0, 3 * sizeof(*ret));
-	while (text_split(&v, '.', &part)) {
-		int64_t number;
-		if (text_starts(part, "post") && n >= 2 && !v.len)
-			return part.len == 4 || text_int64(text_from(part, 4), &number);
-		if (part.len == 0 || part.len > 6 || part.ptr[0] < '0' || part.ptr[0] > '9' ||
-		    !text_int64(part, &number))
-			return false;
-		if (n < 3)
-			ret[n] = (int)number;
-		n++;
-	}
-	return n >= 2;
-}
-
-enum tri version_affected(struct text engine, struct text version, enum reason *ret_why)
-{
-	int v[3];
-	*ret_why = REASON_VERSION_UNKNOWN;
-	if (engine.len && !text_is(engine, "sglang")) {
-		*ret_why = REASON_ENGINE_OTHER;
-		return TRI_NO;
-	}
-	if (!engine.len || !version.len)
-		return TRI_UNKNOWN;
-	*ret_why = REASON_VERSION_UNDECIDED;
-	if (!version_final(version, v) || (v[0] == 0 && v[1] == 0 && v[2] == 0))
-		return TRI_UNKNOWN;
-	for (int i = 0; i < 3; i++) {
-		if (v[i] == fixed_in[i])
-			continue;
-		*ret_why = v[i] < fixed_in[i] ? REASON_VERSION_AFFECTED : REASON_VERSION_FIXED;
-		return v[i] < fixed_in[i] ? TRI_YES : TRI_NO;
-	}
-	*ret_why = REASON_VERSION_FIXED;
-	return TRI_NO;
-}
 
 /* ---- which legs served ---- */
 const struct served_boot *boot_find(const struct served_boot *boots, size_t n, int64_t boot)
@@ -158,6 +87,11 @@ static struct served find_served(const struct evidence_of *e)
 }
 
 /* ---- T ---- */
+
+struct trigger {
+	enum policy_trigger kind;
+	int64_t tokens;
+};
 
 static bool is_bound(const struct served_leg *l)
 {
@@ -264,14 +198,28 @@ static bool mismatch_open(const struct served *s, const struct finding *f)
 	       (p->outcome == OUTCOME_ABORTED || (p->input_tokens <= 1 && f->prompt_tokens >= MANY_TOKENS));
 }
 
-static void set_trigger(const struct evidence_of *e, const struct served *s, struct finding *f)
+/* It was served on what was left: shorter than the engine's limit, whatever the policy's own length is. */
+static enum tri truncated_triggers(const struct trigger *g, const struct finding *f)
+{
+	bool below = g->kind == TRIGGER_INPUT_LIMIT || (f->input_limit != UNSAID && f->input_limit <= g->tokens);
+	return below ? TRI_NO : TRI_UNKNOWN;
+}
+
+static void set_trigger(const struct evidence_of *e, const struct served *s, const struct trigger *g, struct finding *f)
 {
 	const struct served_leg *p = s->prefill;
 	int64_t limit = f->input_limit;
-	bool missing = !p, mismatch = handoff_mismatch(s);
+	bool missing = !p, mismatch = handoff_mismatch(s), own = g->kind == TRIGGER_TOKENS;
+	if (mismatch)
+		because(f, REASON_HANDOFF_MISMATCH);
+	if (g->kind == TRIGGER_ANY) {
+		because(f, REASON_ANY_REQUEST);
+		f->p.t = TRI_YES;
+		return;
+	}
 	if (p && p->outcome == OUTCOME_TRUNCATED && !mismatch) {
 		because(f, REASON_TRUNCATED);
-		f->p.t = TRI_NO;
+		f->p.t = truncated_triggers(g, f);
 		return;
 	}
 	if (missing) {
@@ -286,6 +234,7 @@ static void set_trigger(const struct evidence_of *e, const struct served *s, str
 			because(f, REASON_ENTERED);
 		limit = most;
 	}
+	limit = own ? g->tokens : limit;
 	enum tri t = limit == UNSAID || f->prompt_tokens == UNSAID ? TRI_UNKNOWN
 								   : length_against(f->prompt_tokens, f->flag, limit);
 	if (p && p->outcome == OUTCOME_REJECTED) { /* the engine's own word */
@@ -298,13 +247,11 @@ static void set_trigger(const struct evidence_of *e, const struct served *s, str
 	} else if (missing && t == TRI_NO)
 		t = TRI_UNKNOWN;
 	else if (t == TRI_NO && !mismatch)
-		because(f, REASON_PROMPT_BELOW_LIMIT);
+		because(f, own ? REASON_BELOW_POLICY_LENGTH : REASON_PROMPT_BELOW_LIMIT);
 	else if (t == TRI_YES && limit != UNSAID && f->prompt_tokens != UNSAID && f->prompt_tokens >= limit)
-		because(f, REASON_PROMPT_OVER_LIMIT);
-	if (mismatch) {
-		because(f, REASON_HANDOFF_MISMATCH);
+		because(f, own ? REASON_OVER_POLICY_LENGTH : REASON_PROMPT_OVER_LIMIT);
+	if (mismatch)
 		t = TRI_YES;
-	}
 	if (t == TRI_UNKNOWN && limit == UNSAID)
 		because(f, REASON_LIMIT_UNKNOWN);
 	if (t == TRI_UNKNOWN && f->prompt_tokens == UNSAID)
@@ -337,9 +284,11 @@ static void set_band(struct finding *f)
 /* ---- A ---- */
 
 /* One leg's build and mode. */
-static enum tri leg_affected(const struct served_leg *l, const struct served_boot *b, struct finding *f)
+static enum tri leg_affected(const struct evidence_of *e, const struct served_leg *l, const struct served_boot *b,
+			     struct finding *f)
 {
-	if (l->role == AS_UNIFIED || (b && b->role == AS_UNIFIED && l->role == AS_UNKNOWN)) {
+	bool apart = policy_needs_disaggregation(e->policy, f->entry);
+	if (apart && (l->role == AS_UNIFIED || (b && b->role == AS_UNIFIED && l->role == AS_UNKNOWN))) {
 		because(f, REASON_MODE_UNIFIED);
 		return TRI_NO;
 	}
@@ -347,21 +296,22 @@ static enum tri leg_affected(const struct served_leg *l, const struct served_boo
 		because(f, REASON_VERSION_UNKNOWN);
 		return TRI_UNKNOWN;
 	}
-	because(f, b->why);
-	if (b->affected == TRI_YES && l->role == AS_UNKNOWN && b->role == AS_UNKNOWN) {
+	const struct build_verdict *v = &b->verdicts[f->entry];
+	because(f, v->why);
+	if (apart && v->affected == TRI_YES && l->role == AS_UNKNOWN && b->role == AS_UNKNOWN) {
 		because(f, REASON_MODE_UNKNOWN);
 		return TRI_UNKNOWN;
 	}
-	return b->affected;
+	return v->affected;
 }
 
 static void set_affected(const struct evidence_of *e, const struct served *s, struct finding *f)
 {
 	enum tri p = TRI_UNKNOWN, d = TRI_UNKNOWN;
 	if (s->prefill)
-		p = leg_affected(s->prefill, s->prefill_boot, f);
+		p = leg_affected(e, s->prefill, s->prefill_boot, f);
 	if (s->decode)
-		d = s->decode == s->prefill ? p : leg_affected(s->decode, s->decode_boot, f);
+		d = s->decode == s->prefill ? p : leg_affected(e, s->decode, s->decode_boot, f);
 	if (!s->prefill && !s->decode)
 		because(f, REASON_VERSION_UNKNOWN);
 	f->p.a = p == TRI_YES || d == TRI_YES ? TRI_YES : p == TRI_NO && d == TRI_NO ? TRI_NO : TRI_UNKNOWN;
@@ -389,6 +339,38 @@ static void set_late_read(const struct evidence_of *e, const struct served *s, s
 	because(f, REASON_LATE_READ);
 	f->p.t = f->p.t == TRI_NO ? TRI_UNKNOWN : f->p.t;
 	f->p.a = f->p.a == TRI_NO ? TRI_UNKNOWN : f->p.a;
+}
+
+/* ---- by which entry of the policy ---- */
+
+static bool concerned(const struct served *s, size_t entry)
+{
+	return (s->prefill_boot && s->prefill_boot->verdicts[entry].concerned) ||
+	       (s->decode_boot && s->decode_boot->verdicts[entry].concerned) || (!s->prefill_boot && !s->decode_boot);
+}
+
+/* T and A are of one entry: a trigger of one defect and a build with another one prove nothing together. */
+static unsigned nearness(const struct served *s, const struct finding *f)
+{
+	bool excluded = f->p.t == TRI_NO || f->p.a == TRI_NO;
+	return 8 * !excluded + 4 * concerned(s, f->entry) + 2 * (f->p.a == TRI_YES) + (f->p.t == TRI_YES);
+}
+
+/* The first of those that come nearest to being met. */
+static void set_by_entry(const struct evidence_of *e, const struct served *s, struct finding *f)
+{
+	struct finding best = *f;
+	for (unsigned i = 0; i < policy_entries(e->policy); i++) {
+		struct finding x = *f;
+		struct trigger g;
+		g.kind = policy_trigger(e->policy, i, &g.tokens);
+		x.entry = i;
+		set_trigger(e, s, &g, &x);
+		set_affected(e, s, &x);
+		if (!i || nearness(s, &x) > nearness(s, &best))
+			best = x;
+	}
+	*f = best;
 }
 
 void predicates_of(const struct evidence_of *e, struct finding *f)
@@ -419,13 +401,12 @@ void predicates_of(const struct evidence_of *e, struct finding *f)
 	if (f->read_ns == TIME_UNKNOWN) /* the answer is the last that it can have read for */
 		f->read_ns = e->finished_ns;
 	set_length(&s, f);
-	set_trigger(e, &s, f);
+	set_by_entry(e, &s, f);
 	set_band(f);
 	/* the failure needs a decode limit above the prompt: else that worker would have refused too, or a limit is wrong */
 	if (s.decode && s.decode != s.prefill && f->decode_limit != UNSAID && f->prompt_tokens != UNSAID &&
 	    f->flag == LENGTH_EXACT && f->prompt_tokens >= f->decode_limit)
 		because(f, REASON_OVER_DECODE_LIMIT);
-	set_affected(e, &s, f);
 	set_late_read(e, &s, f);
 	if (!attempt_is_sure(e)) { /* another attempt, on other boots, may have served it */
 		because(f, REASON_ATTEMPT_NOT_SEEN);

@@ -6,8 +6,10 @@
  */
 #include "policy_work.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "pagetrail/limits.h"
 #include "pagetrail/macros.h"
 
 const char *policy_reason_code(enum policy_reason r)
@@ -58,12 +60,21 @@ static bool same_package(struct text a, struct text b)
 
 /* --- OSV --- */
 
+/* Against a version without local label that of v does not count (PEP 440, "Version matching"): "0.5.21+cu124" is 0.5.21. */
+static int against(const struct version *v, const struct version *other)
+{
+	struct version public = *v;
+	if (!other->local.len)
+	public.local = (struct text){0};
+	return version_cmp(&public, other);
+}
+
 static bool in_range(const struct policy_range *r, const struct version *v)
 {
 	bool affected = false, limits = false, before_limit = false;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct range_event *e = &r->events[i];
-		int c = e->zero ? 1 : e->star ? -1 : version_cmp(v, &e->version);
+		int c = e->zero ? 1 : e->star ? -1 : against(v, &e->version);
 		switch (e->kind) {
 		case RANGE_INTRODUCED: affected |= c >= 0; break;
 		case RANGE_FIXED: affected &= c < 0; break;
@@ -82,7 +93,7 @@ static bool is_listed(const struct policy_entry *e, struct text version, const s
 	for (size_t i = 0; i < e->n_versions; i++) {
 		struct version other;
 		if (text_eq(e->versions[i], version) ||
-		    (readable && version_read(e->versions[i], &other) && !version_cmp(v, &other)))
+		    (readable && version_read(e->versions[i], &other) && !against(v, &other)))
 			return true;
 	}
 	return false;
@@ -96,81 +107,7 @@ static bool has_versions(const struct policy_entry *e)
 	return e->n_versions > 0;
 }
 
-/* --- commits --- */
-
-static int commit_cmp(struct text a, struct text b, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		char x = a.ptr[i], y = b.ptr[i];
-		x = x >= 'A' && x <= 'F' ? (char)(x + 32) : x;
-		y = y >= 'A' && y <= 'F' ? (char)(y + 32) : y;
-		if (x != y)
-			return x < y ? -1 : 1;
-	}
-	return 0;
-}
-
-enum { COMMIT_MIN_DIGITS = 7 };
-
-static bool same_commit(struct text a, struct text b)
-{
-	size_t n = MIN(a.len, b.len);
-	return n >= COMMIT_MIN_DIGITS && !commit_cmp(a, b, n);
-}
-
-/* All listed commits that begin like it, or that it begins like, must agree. */
-static enum fix commit_listed(const struct policy *p, struct text commit)
-{
-	bool with = false, without = false;
-	size_t lo = 0, hi = p->n_commits;
-	if (commit.len < COMMIT_MIN_DIGITS)
-		return FIX_UNKNOWN;
-	while (lo < hi) { /* the first that is not before its first digits */
-		size_t mid = (lo + hi) / 2;
-		if (commit_cmp(p->commits[mid].hash, commit, COMMIT_MIN_DIGITS) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < p->n_commits && !commit_cmp(p->commits[lo].hash, commit, COMMIT_MIN_DIGITS); lo++) {
-		if (!same_commit(p->commits[lo].hash, commit))
-			continue;
-		with |= p->commits[lo].has_fix;
-		without |= !p->commits[lo].has_fix;
-	}
-	return with == without ? FIX_UNKNOWN : with ? FIX_FIXED : FIX_AFFECTED;
-}
-
-/* The ends of GIT ranges are known without the graph; what lies between is not. */
-static enum fix commit_says(const struct policy *p, const struct policy_entry *e, struct text commit)
-{
-	enum fix listed = commit_listed(p, commit);
-	for (size_t i = 0; i < e->n_ranges && listed == FIX_UNKNOWN; i++)
-		for (size_t k = 0; e->ranges[i].git && k < e->ranges[i].n; k++) {
-			const struct range_event *x = &e->ranges[i].events[k];
-			if (x->zero || x->star || x->kind == RANGE_LIMIT || !same_commit(x->text, commit))
-				continue;
-			listed = x->kind == RANGE_FIXED ? FIX_FIXED : FIX_AFFECTED;
-		}
-	return listed;
-}
-
 /* --- one entry --- */
-
-/* Builds of a release for one accelerator are that release; any other label is somebody's own change. */
-static bool local_is_plain(struct text local)
-{
-	static const char *const plain[] = {"cu", "rocm", "cpu", "xpu", "npu", "musa", "hpu"};
-	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
-		struct text rest = text_from(local, strlen(plain[i]));
-		bool digits = text_starts(local, plain[i]);
-		for (size_t k = 0; digits && k < rest.len; k++)
-			digits = (rest.ptr[k] >= '0' && rest.ptr[k] <= '9') || rest.ptr[k] == '.';
-		if (digits)
-			return true;
-	}
-	return !local.len;
-}
 
 static void because(struct policy_answer *a, enum policy_reason r)
 {
@@ -203,8 +140,11 @@ static enum fix by_version(const struct policy_entry *e, const struct build *b, 
 	const struct backport *port = backport_of(e, b->version, &v, readable);
 	if (port)
 		return because_of(a, port->documented ? POLICY_BACKPORT : POLICY_BACKPORT_BARE, FIX_FIXED);
+	if (readable && v.local.len)
+		because(a, POLICY_LOCAL_LABEL);
 	if (is_listed(e, b->version, &v, readable))
-		return because_of(a, POLICY_LISTED, FIX_AFFECTED);
+		return because_of(a, readable && !version_is_plain(&v) ? POLICY_LOCAL_BELOW : POLICY_LISTED,
+				  FIX_AFFECTED);
 	if (!readable)
 		return because_of(a, POLICY_UNREADABLE, FIX_UNKNOWN);
 	bool no_tag = v.n_release == 1 && !v.release[0]; /* 0.0.0: built where no tag was seen */
@@ -212,11 +152,23 @@ static enum fix by_version(const struct policy_entry *e, const struct build *b, 
 		return because_of(a, POLICY_NEEDS_COMMIT, FIX_UNKNOWN);
 	for (size_t i = 0; i < e->n_ranges; i++)
 		affected |= !e->ranges[i].git && in_range(&e->ranges[i], &v);
-	if (local_is_plain(v.local))
+	if (version_is_plain(&v))
 		return because_of(a, affected ? POLICY_IN_RANGE : POLICY_OUT_OF_RANGE,
 				  affected ? FIX_AFFECTED : FIX_FIXED);
 	return affected ? because_of(a, POLICY_LOCAL_BELOW, FIX_AFFECTED)
 			: because_of(a, POLICY_NEEDS_COMMIT, FIX_UNKNOWN);
+}
+
+/* "0.5.23.dev3+gabcdef0": the commit that the version itself names, where nothing else does. */
+static struct text commit_of(const struct build *b)
+{
+	struct version v;
+	if (b->commit.len || !version_read(b->version, &v))
+		return b->commit;
+	for (struct text rest = v.local, part; text_split(&rest, '.', &part);)
+		if (part.len > 7 && (part.ptr[0] == 'g' || part.ptr[0] == 'G'))
+			return text_from(part, 1);
+	return b->commit;
 }
 
 /* A commit decides where the version leaves it open, or is somebody's own build; elsewhere it must not contradict it. */
@@ -224,10 +176,13 @@ static enum fix by_both(const struct policy *p, const struct policy_entry *e, co
 			struct policy_answer *a)
 {
 	struct policy_answer own = {0};
-	enum fix version = b->version.len ? by_version(e, b, &own) : FIX_UNKNOWN, commit = commit_says(p, e, b->commit);
-	if (!b->version.len && commit == FIX_UNKNOWN)
-		return because_of(a, b->commit.len ? POLICY_NEEDS_COMMIT : POLICY_NO_VERSION, FIX_UNKNOWN);
-	bool decides = version == FIX_UNKNOWN || own.reasons >> POLICY_LOCAL_BELOW & 1;
+	struct text hash = commit_of(b);
+	enum fix version = b->version.len ? by_version(e, b, &own) : FIX_UNKNOWN, commit = commit_says(p, e, hash);
+	bool decides = version == FIX_UNKNOWN || policy_because(own, POLICY_LOCAL_BELOW);
+	if (!b->version.len)
+		because(&own, POLICY_NO_VERSION);
+	if (commit == FIX_UNKNOWN && version == FIX_UNKNOWN && hash.len)
+		because(&own, POLICY_COMMIT_UNLISTED);
 	if (commit == FIX_UNKNOWN || (!decides && commit == version)) {
 		a->reasons |= own.reasons;
 		return version;
@@ -247,59 +202,91 @@ static enum tri needs_met(const struct policy_needs *n, const struct build *b)
 			if (same_package(n->backends[i], b->transfer_backend))
 				backend = TRI_YES;
 	}
-	return mode == TRI_NO || backend == TRI_NO     ? TRI_NO
-	       : mode == TRI_YES && backend == TRI_YES ? TRI_YES
-						       : TRI_UNKNOWN;
+	if (mode == TRI_NO || backend == TRI_NO)
+		return TRI_NO;
+	return mode == TRI_YES && backend == TRI_YES ? TRI_YES : TRI_UNKNOWN;
+}
+
+struct policy_answer policy_judge_entry(const struct policy *p, size_t entry, const struct build *b)
+{
+	const struct policy_entry *e = &p->entries[entry];
+	struct policy_answer a = {.fix = FIX_UNCONCERNED, .entries = UINT64_C(1) << entry};
+	if (!b->package.len) {
+		a.fix = because_of(&a, POLICY_NO_PACKAGE, FIX_UNKNOWN);
+		return a;
+	}
+	if (!same_package(e->package, b->package)) {
+		because(&a, POLICY_NOT_CONCERNED);
+		return a;
+	}
+	a.fix = by_both(p, e, b, &a);
+	if (a.fix == FIX_FIXED)
+		return a;
+	enum tri met = needs_met(&e->needs, b);
+	if (met == TRI_UNKNOWN)
+		because(&a, POLICY_REQUIREMENTS_OPEN);
+	if (met == TRI_NO)
+		a.fix = because_of(&a, POLICY_UNMET, FIX_UNMET);
+	return a;
 }
 
 struct policy_answer policy_judge(const struct policy *p, const struct build *b)
 {
-	struct policy_answer a = {.fix = FIX_UNCONCERNED};
-	bool unknown = false, fixed = false, unmet = false;
-	if (!b->package.len) {
-		because(&a, POLICY_NO_PACKAGE);
-		a.fix = FIX_UNKNOWN;
-		return a;
-	}
+	/* which answer comes before which */
+	static const int ranks[] = {
+	    [FIX_UNCONCERNED] = 0, [FIX_FIXED] = 1, [FIX_UNMET] = 2, [FIX_UNKNOWN] = 3, [FIX_AFFECTED] = 4};
+	struct policy_answer all = {.fix = FIX_UNCONCERNED};
+	bool surely = false; /* one that surely applies is enough */
 	for (size_t i = 0; i < p->n; i++) {
-		const struct policy_entry *e = &p->entries[i];
-		if (!same_package(e->package, b->package))
+		struct policy_answer a = policy_judge_entry(p, i, b);
+		if (ranks[a.fix] < ranks[all.fix])
 			continue;
-		enum fix f = by_both(p, e, b, &a);
-		enum tri met = f == FIX_AFFECTED ? needs_met(&e->needs, b) : TRI_YES;
-		if (met == TRI_UNKNOWN)
-			because(&a, POLICY_REQUIREMENTS_OPEN);
-		if (met == TRI_NO)
-			because(&a, POLICY_UNMET);
-		if (f == FIX_AFFECTED && met != TRI_NO) {
-			a.fix = FIX_AFFECTED;
-			a.entries |= i < 64 ? UINT64_C(1) << i : 0;
-		}
-		unknown |= f == FIX_UNKNOWN;
-		fixed |= f == FIX_FIXED;
-		unmet |= met == TRI_NO;
+		if (ranks[a.fix] > ranks[all.fix])
+			all = (struct policy_answer){.fix = a.fix};
+		surely |= policy_affected(a) == TRI_YES;
+		all.reasons |= a.reasons;
+		all.entries |= a.entries;
 	}
-	if (a.fix == FIX_AFFECTED)
-		return a;
-	a.fix = unknown ? FIX_UNKNOWN : unmet ? FIX_UNMET : fixed ? FIX_FIXED : FIX_UNCONCERNED;
-	if (a.fix == FIX_UNCONCERNED)
-		because(&a, POLICY_NOT_CONCERNED);
-	return a;
+	if (surely)
+		all.reasons &= ~(UINT32_C(1) << POLICY_REQUIREMENTS_OPEN);
+	return all;
+}
+
+enum tri policy_affected(struct policy_answer a)
+{
+	if (a.fix == FIX_UNKNOWN)
+		return TRI_UNKNOWN;
+	if (a.fix != FIX_AFFECTED)
+		return TRI_NO;
+	return policy_because(a, POLICY_REQUIREMENTS_OPEN) ? TRI_UNKNOWN : TRI_YES;
 }
 
 /* --- what else it says --- */
 
-enum policy_trigger policy_trigger(const struct policy *p, int64_t *ret_tokens)
+size_t policy_entries(const struct policy *p)
 {
-	enum policy_trigger widest = TRIGGER_INPUT_LIMIT;
-	*ret_tokens = INT64_MAX;
-	for (size_t i = 0; i < p->n; i++) {
-		const struct policy_needs *n = &p->entries[i].needs;
-		widest = MAX(widest, n->trigger);
-		if (n->trigger == TRIGGER_TOKENS)
-			*ret_tokens = MIN(*ret_tokens, n->trigger_tokens);
-	}
-	return widest;
+	return p->n;
+}
+
+enum policy_trigger policy_trigger(const struct policy *p, size_t entry, int64_t *ret_tokens)
+{
+	*ret_tokens = p->entries[entry].needs.trigger_tokens;
+	return p->entries[entry].needs.trigger;
+}
+
+bool policy_needs_disaggregation(const struct policy *p, size_t entry)
+{
+	return p->entries[entry].needs.disaggregated;
+}
+
+struct text policy_package(const struct policy *p, size_t entry)
+{
+	return p->entries[entry].package;
+}
+
+size_t policy_place(const struct policy *p, size_t entry)
+{
+	return p->entries[entry].place;
 }
 
 int64_t policy_max_age_ns(const struct policy *p)
@@ -318,9 +305,19 @@ struct text policy_id(const struct policy *p)
 	return p->id;
 }
 
+struct text policy_modified(const struct policy *p)
+{
+	return p->modified;
+}
+
 struct text policy_summary(const struct policy *p)
 {
 	return p->summary;
+}
+
+struct text policy_origin(const struct policy *p)
+{
+	return p->origin;
 }
 
 const char *policy_sha256(const struct policy *p)
@@ -331,4 +328,38 @@ const char *policy_sha256(const struct policy *p)
 const char *policy_commits_sha256(const struct policy *p)
 {
 	return p->commits_sha256;
+}
+
+int policy_describe(const struct policy *p, struct buf *out, struct err *err)
+{
+	int rc = buf_printf(out, err, "%.*s (%.*s, sha256 %s", TEXT_ARG(p->origin), TEXT_ARG(p->id), p->sha256);
+	if (rc == 0 && p->n_commits)
+		rc = buf_printf(out, err, "; commits sha256 %s", p->commits_sha256);
+	return rc == 0 ? buf_add_char(out, ')', err) : rc;
+}
+
+/* --- those that are compiled in --- */
+
+const char *policy_builtin_name(size_t i)
+{
+	return i < n_builtin_policies ? builtin_policies[i].name : NULL;
+}
+
+int policy_builtin(struct policy **ret, const char *name, struct err *err)
+{
+	name = name ? name : POLICY_DEFAULT;
+	*ret = NULL;
+	for (size_t i = 0; i < n_builtin_policies; i++) {
+		if (strcmp(builtin_policies[i].name, name) != 0)
+			continue;
+		char origin[NAME_MAX_BYTES];
+		int n = snprintf(origin, sizeof(origin), POLICY_BUILTIN "%s", name);
+		int rc = policy_read(ret, text_of(builtin_policies[i].document), NULL, NULL, NULL, err);
+		if (rc == 0)
+			(*ret)->origin = arena_text(&(*ret)->arena, (struct text){origin, (size_t)n});
+		return rc;
+	}
+	err_set(err, ERR_INPUT, "no policy '%s' is built in", name);
+	return err_hint(err, "there are: %s and %s", builtin_policies[0].name,
+			builtin_policies[n_builtin_policies - 1].name);
 }

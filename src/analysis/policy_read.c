@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy_read.c - an OSV document becomes a policy, or is refused with the place of what is wrong
  *
- * Members of OSV that say nothing about versions are not looked at; every member of ours is.
+ * OSV schema 1.7 (github.com/ossf/osv-schema, validation/schema.json) has the members, their types, and which exclude each other.
+ * Those that say nothing about versions are not looked at.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,61 +10,66 @@
 #include <string.h>
 
 #include "pagetrail/buf.h"
-#include "pagetrail/json.h"
 #include "pagetrail/limits.h"
-#include "pagetrail/macros.h"
 #include "pagetrail/stamp.h"
 #include "policy_work.h"
 
-enum { PLACE_MAX = 200 };
-
-struct reading {
-	struct policy *p;
-	const char *folder;
-	void (*warn)(void *ctx, struct text what);
-	void *ctx;
-	struct err *err;
-	char place[PLACE_MAX]; /* in the document, "affected[0].ranges[1]" */
-};
-
-/* Goes one step down; the old length is for leave(). */
-__attribute__((format(printf, 2, 3))) static size_t enter(struct reading *r, const char *format, ...)
+size_t enter(struct reading *r, const char *format, ...)
 {
 	size_t was = strlen(r->place);
 	va_list args;
 	va_start(args, format);
-	vsnprintf(r->place + was, sizeof(r->place) - was, format, args);
+	vsnprintf(r->place + was, sizeof(r->place) - was, *r->place ? format : format + (*format == '.'), args);
 	va_end(args);
 	return was;
 }
 
-static void leave(struct reading *r, size_t was)
+void leave(struct reading *r, size_t was)
 {
 	r->place[was] = '\0';
 }
 
-static int wrong(struct reading *r, const char *key, const char *expected)
+int wrong(struct reading *r, const char *key, const char *expected)
 {
-	return err_set(r->err, ERR_INPUT, "the policy is wrong at %s%s%s: %s is expected", r->place,
-		       *r->place && *key ? "." : "", key, expected);
+	return err_set(r->err, ERR_INPUT, "the policy is wrong at %s%s%s: %s is expected",
+		       *r->place || *key ? r->place : "the top", *r->place && *key ? "." : "", key, expected);
 }
 
-static void warn_unknown(struct reading *r, struct json_value v, const char *const *known, size_t n_known)
+void warning(struct reading *r, const char *format, ...)
+{
+	char said[2 * PLACE_MAX + 300];
+	va_list args;
+	if (!r->warn || r->warnings > POLICY_WARNINGS_MAX)
+		return;
+	va_start(args, format);
+	int n = vsnprintf(said, sizeof(said),
+			  r->warnings == POLICY_WARNINGS_MAX ? "the policy has more that is not read" : format, args);
+	va_end(args);
+	r->warnings++;
+	r->warn(r->ctx, (struct text){said, MIN((size_t)n, sizeof(said) - 1)});
+}
+
+int check_keys(struct reading *r, struct json_value v, const char *const *known, size_t n_known)
 {
 	struct json_iter it = json_iter(v);
 	struct text key;
 	struct json_value value;
-	while (r->warn && json_next(&it, &key, &value)) {
-		char said[PLACE_MAX + 300];
-		bool there = false;
-		for (size_t i = 0; i < n_known; i++)
-			there |= text_is(key, known[i]);
-		if (there)
-			continue;
-		int n = snprintf(said, sizeof(said), "the key '%.*s' of %s in the policy is not known, and not read",
-				 (int)MIN(key.len, (size_t)200), key.ptr, r->place);
-		r->warn(r->ctx, (struct text){said, MIN((size_t)n, sizeof(said) - 1)});
+	uint64_t seen = 0;
+	if (!json_is_object(v))
+		return 0;
+	while (json_next(&it, &key, &value)) {
+		size_t i = 0;
+		while (i < n_known && !text_is(key, known[i]))
+			i++;
+		if (i == n_known)
+			warning(r, "the key '%.*s' of %s%s is not known, and not read", (int)MIN(key.len, (size_t)200),
+				key.ptr, *r->place ? "" : "the policy's top", r->place);
+		else if (seen >> i & 1) /* which of them is meant, nobody can know */
+			return wrong(r, known[i], "one member of that name");
+		else
+			seen |= UINT64_C(1) << i;
 	}
+	return 0;
 }
 
 static size_t count(struct json_value list)
@@ -77,9 +83,9 @@ static size_t count(struct json_value list)
 	return n;
 }
 
-/* A list that may be left out. */
-static int take_list(struct reading *r, struct json_value v, const char *key, struct json_value *ret, size_t *ret_n)
+int take_list(struct reading *r, struct json_value v, const char *key, struct json_value *ret, size_t *ret_n)
 {
+	char expected[64];
 	*ret = json_get(v, key);
 	*ret_n = 0;
 	if (!json_given(*ret))
@@ -87,36 +93,38 @@ static int take_list(struct reading *r, struct json_value v, const char *key, st
 	if (json_type(*ret) != JSON_ARRAY)
 		return wrong(r, key, "a list");
 	*ret_n = count(*ret);
-	return 0;
+	snprintf(expected, sizeof(expected), "a list of at most %d", POLICY_LIST_MAX);
+	return *ret_n > POLICY_LIST_MAX ? wrong(r, key, expected) : 0;
 }
 
-static void *array(struct reading *r, size_t n, size_t size)
+void *policy_array(struct reading *r, size_t n, size_t size)
 {
 	return arena_array(&r->p->arena, MAX(n, (size_t)1), size);
 }
 
-static int take_text(struct reading *r, struct json_value v, const char *key, const char *expected, struct text *ret)
+int take_text(struct reading *r, struct json_value v, const char *key, const char *expected, struct text *ret)
 {
 	struct text t;
-	if (!json_string(v, &t) || !t.len || t.len > NAME_MAX_BYTES)
+	if (!json_string(v, &t) || !t.len || t.len > NAME_MAX_BYTES || memchr(t.ptr, 0, t.len))
 		return wrong(r, key, expected);
 	*ret = arena_text(&r->p->arena, t);
 	return ret->ptr ? 0 : err_nomem(r->err);
 }
 
-static int take_texts(struct reading *r, struct json_value v, const char *key, struct text **ret, size_t *ret_n)
+int take_texts(struct reading *r, struct json_value v, const char *key, struct text **ret, size_t *ret_n)
 {
 	struct json_value list, one;
 	struct text name;
 	size_t n;
+	*ret_n = 0;
 	int rc = take_list(r, v, key, &list, &n);
 	if (rc < 0 || !n)
 		return rc;
-	*ret = array(r, n, sizeof(**ret));
+	*ret = policy_array(r, n, sizeof(**ret));
 	if (!*ret)
 		return err_nomem(r->err);
 	for (struct json_iter it = json_iter(list); rc == 0 && json_next(&it, &name, &one);) {
-		size_t was = enter(r, "%s%s[%zu]", *r->place ? "." : "", key, *ret_n);
+		size_t was = enter(r, ".%s[%zu]", key, *ret_n);
 		rc = take_text(r, one, "", "a text of 1 to 256 bytes", &(*ret)[(*ret_n)++]);
 		if (rc == 0)
 			leave(r, was);
@@ -137,8 +145,8 @@ static bool is_hash(struct text t)
 static int take_event(struct reading *r, struct json_value v, bool git, struct range_event *ret)
 {
 	static const char *const keys[] = {"introduced", "fixed", "last_affected", "limit"};
-	int rc =
-	    json_is_object(v) && count(v) == 1 ? 0 : wrong(r, "", "one of introduced, fixed, last_affected and limit");
+	static const char expected[] = "an object with one of introduced, fixed, last_affected and limit";
+	int rc = json_is_object(v) && count(v) == 1 ? 0 : wrong(r, "", expected);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(keys); i++) {
 		struct json_value value = json_get(v, keys[i]);
 		if (json_type(value) == JSON_NONE)
@@ -153,35 +161,44 @@ static int take_event(struct reading *r, struct json_value v, bool git, struct r
 			return is_hash(ret->text) ? 0 : wrong(r, keys[i], "a whole commit hash, 40 or 64 hex digits,");
 		return version_read(ret->text, &ret->version) ? 0 : wrong(r, keys[i], "a version (PEP 440)");
 	}
-	return rc ? rc : wrong(r, "", "one of introduced, fixed, last_affected and limit");
+	return rc ? rc : wrong(r, "", expected);
 }
 
-/* In the order of versions; what ends a range comes before what begins one at the same place: the beginning counts. */
+/* In the order of versions. At one version a fix comes before a beginning, so that the beginning counts; the last affected one
+ * comes behind it, so that {introduced 1.0, last_affected 1.0} is that version alone. */
 static int event_cmp(const void *a, const void *b)
 {
+	static const int ranks[] = {
+	    [RANGE_FIXED] = 0, [RANGE_INTRODUCED] = 1, [RANGE_LAST_AFFECTED] = 2, [RANGE_LIMIT] = 3};
 	const struct range_event *x = a, *y = b;
 	int places = (y->zero - x->zero) + (x->star - y->star);
 	int c = places || x->zero || x->star ? places : version_cmp(&x->version, &y->version);
-	return c ? c : (x->kind == RANGE_INTRODUCED) - (y->kind == RANGE_INTRODUCED);
+	return c ? c : ranks[x->kind] - ranks[y->kind];
 }
 
 static int take_range(struct reading *r, struct json_value v, struct policy_range *ret)
 {
+	static const char *const keys[] = {"type", "repo", "events", "database_specific"};
 	struct json_value list, one;
 	struct text type, key;
 	size_t n;
 	bool seen[4] = {false};
+	if (!json_is_object(v))
+		return wrong(r, "", "an object with type and events");
 	if (!json_string(json_get(v, "type"), &type) ||
 	    (!text_is(type, "ECOSYSTEM") && !text_is(type, "SEMVER") && !text_is(type, "GIT")))
 		return wrong(r, "type", "ECOSYSTEM, SEMVER or GIT");
 	ret->git = text_is(type, "GIT");
-	int rc = take_list(r, v, "events", &list, &n);
+	int rc = check_keys(r, v, keys, ARRAY_SIZE(keys));
+	if (rc == 0)
+		rc = take_list(r, v, "events", &list, &n);
 	if (rc == 0 && !n)
 		rc = wrong(r, "events", "a list of at least one event");
-	ret->events = rc == 0 ? array(r, n, sizeof(*ret->events)) : NULL;
+	ret->events = rc == 0 ? policy_array(r, n, sizeof(*ret->events)) : NULL;
 	if (rc == 0 && !ret->events)
 		rc = err_nomem(r->err);
-	for (struct json_iter it = json_iter(list); rc == 0 && json_next(&it, &key, &one);) {
+	for (struct json_iter it = rc == 0 ? json_iter(list) : (struct json_iter){0};
+	     rc == 0 && json_next(&it, &key, &one);) {
 		size_t was = enter(r, ".events[%zu]", ret->n);
 		rc = take_event(r, one, ret->git, &ret->events[ret->n]);
 		if (rc == 0) {
@@ -198,182 +215,48 @@ static int take_range(struct reading *r, struct json_value v, struct policy_rang
 	return rc;
 }
 
-/* --- ours --- */
+/* --- entries --- */
 
-/* P7D, PT36H, P1W, P1DT12H: days have 24 hours; months and years have no length. */
-static bool duration(struct text t, int64_t *ret_ns)
+/* 1: it speaks of no Python package, and is not read. */
+static int take_package(struct reading *r, struct json_value v, struct policy_entry *ret)
 {
-	int64_t total = 0;
-	bool time = false, any = false;
-	if (!text_starts(t, "P"))
-		return false;
-	for (t = text_from(t, 1); t.len;) {
-		size_t n = 0;
-		int64_t v, unit = 0;
-		if (t.ptr[0] == 'T' && !time) {
-			time = true;
-			any = false;
-			t = text_from(t, 1);
-			continue;
-		}
-		while (n < t.len && t.ptr[n] >= '0' && t.ptr[n] <= '9')
-			n++;
-		if (n == t.len || !text_int64(text_sub(t, 0, n), &v))
-			return false;
-		switch (t.ptr[n]) {
-		case 'W': unit = time ? 0 : 7 * 86400; break;
-		case 'D': unit = time ? 0 : 86400; break;
-		case 'H': unit = time ? 3600 : 0; break;
-		case 'M': unit = time ? 60 : 0; break;
-		case 'S': unit = time ? 1 : 0; break;
-		default: break;
-		}
-		if (!unit || __builtin_mul_overflow(v, unit * NS_PER_S, &v) || __builtin_add_overflow(total, v, &total))
-			return false;
-		any = true;
-		t = text_from(t, n + 1);
+	static const char *const keys[] = {"ecosystem", "name", "purl"};
+	struct json_value package = json_get(v, "package");
+	struct text ecosystem;
+	if (!json_given(package)) {
+		warning(r, "%s of the policy names no package, and is not read", r->place);
+		return 1;
 	}
-	*ret_ns = total;
-	return any;
-}
-
-static int take_trigger(struct reading *r, struct json_value v, struct policy_needs *n)
-{
-	static const char *const keys[] = {"prompt_tokens_at_least"};
-	static const char expected[] = "\"input_limit\", \"any\" or {\"prompt_tokens_at_least\": N}";
-	struct text t;
-	if (!json_given(v))
-		return 0;
-	if (json_string(v, &t) && (text_is(t, "input_limit") || text_is(t, "any"))) {
-		n->trigger = text_is(t, "any") ? TRIGGER_ANY : TRIGGER_INPUT_LIMIT;
-		return 0;
-	}
-	n->trigger = TRIGGER_TOKENS;
-	if (!json_is_object(v) || !json_int64(json_get(v, keys[0]), &n->trigger_tokens) || n->trigger_tokens < 1 ||
-	    n->trigger_tokens > TOKENS_MAX)
-		return wrong(r, "trigger", expected);
-	size_t was = enter(r, ".trigger");
-	warn_unknown(r, v, keys, ARRAY_SIZE(keys));
-	leave(r, was);
-	return 0;
-}
-
-static int take_requires(struct reading *r, struct json_value v, struct policy_needs *n)
-{
-	static const char *const keys[] = {"disaggregated", "transfer_backend"};
-	struct json_value value = json_get(v, keys[0]);
-	if (!json_given(v))
-		return 0;
-	if (!json_is_object(v))
-		return wrong(r, "requires", "an object with disaggregated, transfer_backend or both");
-	size_t was = enter(r, ".requires");
-	if (json_given(value) && !json_bool(value, &n->disaggregated))
-		return wrong(r, keys[0], "true or false");
-	int rc = take_texts(r, v, keys[1], &n->backends, &n->n_backends);
-	if (rc)
-		return rc;
-	warn_unknown(r, v, keys, ARRAY_SIZE(keys));
-	leave(r, was);
-	return 0;
-}
-
-static int take_backport(struct reading *r, struct json_value v, struct backport *ret)
-{
-	static const char *const keys[] = {"version", "declared_by", "declared_at", "evidence"};
-	static const char expected[] = "a version, or an object with version, declared_by, declared_at and evidence";
-	struct text t, said[4] = {{0}};
-	struct stamp at;
-	size_t used;
-	if (json_string(v, &t))
-		return take_text(r, v, "", expected, &ret->version);
-	if (!json_is_object(v))
-		return wrong(r, "", expected);
-	int rc = take_text(r, json_get(v, keys[0]), keys[0], "a version", &ret->version);
-	for (size_t i = 1; rc == 0 && i < ARRAY_SIZE(keys); i++)
-		if (json_given(json_get(v, keys[i])) && (!json_string(json_get(v, keys[i]), &said[i]) || !said[i].len))
-			rc = wrong(r, keys[i], "a text");
-	if (rc == 0 && said[2].len && (!stamp_parse_iso(said[2], &at, &used) || used != said[2].len))
-		rc = wrong(r, keys[2], "a time such as 2026-09-09T14:00:00Z");
-	ret->documented = said[1].len && said[2].len && said[3].len;
+	if (!json_is_object(package))
+		return wrong(r, "package", "an object with ecosystem and name");
+	size_t was = enter(r, ".package");
+	int rc = check_keys(r, package, keys, ARRAY_SIZE(keys));
+	if (rc == 0 && !json_string(json_get(package, "ecosystem"), &ecosystem))
+		rc = wrong(r, "ecosystem", "the name of an ecosystem, such as PyPI,");
 	if (rc == 0)
-		warn_unknown(r, v, keys, ARRAY_SIZE(keys));
-	return rc;
+		rc = take_text(r, json_get(package, "name"), "name", "the name of a package", &ret->package);
+	if (rc < 0)
+		return rc;
+	leave(r, was);
+	if (text_is(ecosystem, "PyPI") || text_starts(ecosystem, "PyPI:"))
+		return 0;
+	warning(r, "%s of the policy is of the ecosystem '%.*s', not PyPI, and is not read", r->place,
+		(int)MIN(ecosystem.len, (size_t)100), ecosystem.ptr);
+	return 1;
 }
 
-static int take_backports(struct reading *r, struct json_value v, struct policy_needs *n)
+static int take_ranges(struct reading *r, struct json_value v, struct policy_entry *ret)
 {
 	struct json_value list, one;
 	struct text key;
-	size_t many;
-	int rc = take_list(r, v, "backports", &list, &many);
-	if (rc < 0 || !many)
+	size_t n;
+	int rc = take_list(r, v, "ranges", &list, &n);
+	if (rc < 0 || !n)
 		return rc;
-	n->n_backports = 0;
-	n->backports = array(r, many, sizeof(*n->backports));
-	if (!n->backports)
+	ret->ranges = policy_array(r, n, sizeof(*ret->ranges));
+	if (!ret->ranges)
 		return err_nomem(r->err);
 	for (struct json_iter it = json_iter(list); rc == 0 && json_next(&it, &key, &one);) {
-		size_t was = enter(r, ".backports[%zu]", n->n_backports);
-		rc = take_backport(r, one, &n->backports[n->n_backports]);
-		if (rc == 0) {
-			leave(r, was);
-			n->n_backports++;
-		}
-	}
-	return rc;
-}
-
-/* What is not given stays: as the top of the document has it. */
-static int take_needs(struct reading *r, struct json_value v, struct policy_needs *n)
-{
-	static const char *const keys[] = {"requires", "trigger", "backports", "fixed_commits", "max_evidence_age"};
-	struct text t;
-	if (!json_given(v))
-		return 0;
-	if (!json_is_object(v))
-		return wrong(r, "pagetrail", "an object");
-	size_t was = enter(r, ".pagetrail");
-	if (json_given(json_get(v, keys[0])))
-		n->disaggregated = false, n->n_backends = 0;
-	int rc = take_requires(r, json_get(v, keys[0]), n);
-	if (rc == 0)
-		rc = take_trigger(r, json_get(v, keys[1]), n);
-	if (rc == 0)
-		rc = take_backports(r, v, n);
-	if (rc == 0 && json_given(json_get(v, keys[3])))
-		rc = take_text(r, json_get(v, keys[3]), keys[3], "the name of a file", &n->commits_file);
-	struct json_value age = json_get(v, keys[4]);
-	if (rc == 0 && json_given(age) && (!json_string(age, &t) || !duration(t, &n->max_age_ns)))
-		rc = wrong(r, keys[4], "a length such as P7D or PT36H");
-	if (rc)
-		return rc;
-	warn_unknown(r, v, keys, ARRAY_SIZE(keys));
-	leave(r, was);
-	return 0;
-}
-
-/* --- entries --- */
-
-static int take_entry(struct reading *r, struct json_value v, const struct policy_needs *defaults,
-		      struct policy_entry *ret)
-{
-	struct json_value list, one, own = json_get(json_get(v, "database_specific"), "pagetrail");
-	struct text key;
-	size_t n;
-	ret->needs = *defaults;
-	if (!json_is_object(v))
-		return wrong(r, "", "an object with package");
-	int rc = take_text(r, json_get(json_get(v, "package"), "name"), "package.name", "the name of a package",
-			   &ret->package);
-	if (rc == 0)
-		rc = take_texts(r, v, "versions", &ret->versions, &ret->n_versions);
-	if (rc == 0)
-		rc = take_list(r, v, "ranges", &list, &n);
-	ret->ranges = rc == 0 ? array(r, n, sizeof(*ret->ranges)) : NULL;
-	if (rc == 0 && !ret->ranges)
-		rc = err_nomem(r->err);
-	for (struct json_iter it = rc == 0 && n ? json_iter(list) : (struct json_iter){0};
-	     rc == 0 && n && json_next(&it, &key, &one);) {
 		size_t was = enter(r, ".ranges[%zu]", ret->n_ranges);
 		rc = take_range(r, one, &ret->ranges[ret->n_ranges]);
 		if (rc == 0) {
@@ -381,142 +264,134 @@ static int take_entry(struct reading *r, struct json_value v, const struct polic
 			ret->n_ranges++;
 		}
 	}
+	return rc;
+}
+
+static int take_entry(struct reading *r, struct json_value v, const struct policy_needs *defaults,
+		      struct policy_entry *ret)
+{
+	static const char *const keys[] = {"package",  "severity",           "ranges",
+					   "versions", "ecosystem_specific", "database_specific"};
+	struct json_value own = json_get(v, "database_specific");
+	ret->needs = *defaults;
+	if (!json_is_object(v))
+		return wrong(r, "", "an object with package");
+	int rc = check_keys(r, v, keys, ARRAY_SIZE(keys));
+	if (rc == 0)
+		rc = take_package(r, v, ret);
+	if (rc == 0)
+		rc = take_texts(r, v, "versions", &ret->versions, &ret->n_versions);
+	if (rc == 0)
+		rc = take_ranges(r, v, ret);
 	if (rc == 0 && !ret->n_ranges && !ret->n_versions)
-		rc = wrong(r, "", "ranges or versions");
+		rc = wrong(r, "", "a list of ranges or of versions");
 	if (rc)
 		return rc;
+	if (json_given(own) && !json_is_object(own))
+		return wrong(r, "database_specific", "an object");
 	size_t was = enter(r, ".database_specific");
-	rc = take_needs(r, own, &ret->needs);
+	rc = take_needs(r, json_get(own, "pagetrail"), &ret->needs);
 	if (rc == 0)
 		leave(r, was);
 	return rc;
 }
 
+static int take_entries(struct reading *r, struct json_value doc, const struct policy_needs *defaults)
+{
+	struct json_value list, one;
+	struct text key;
+	size_t n, place = 0;
+	int rc = take_list(r, doc, "affected", &list, &n);
+	if (rc == 0 && !n)
+		rc = wrong(r, "affected", "a list of at least one package");
+	if (rc == 0 && n > POLICY_ENTRIES_MAX)
+		rc = wrong(r, "affected", "a list of at most 64");
+	if (rc < 0)
+		return rc;
+	r->p->entries = policy_array(r, n, sizeof(*r->p->entries));
+	if (!r->p->entries)
+		return err_nomem(r->err);
+	for (struct json_iter it = json_iter(list); rc == 0 && json_next(&it, &key, &one); place++) {
+		struct policy_entry *e = &r->p->entries[r->p->n];
+		size_t was = enter(r, ".affected[%zu]", place);
+		*e = (struct policy_entry){.place = place};
+		rc = take_entry(r, one, defaults, e);
+		if (rc < 0)
+			return rc;
+		r->p->n += rc == 0;
+		rc = 0;
+		leave(r, was);
+	}
+	return r->p->n ? rc : wrong(r, "affected", "at least one package of the ecosystem PyPI");
+}
+
+static int take_times(struct reading *r, struct json_value doc)
+{
+	static const char *const keys[] = {"modified", "published"};
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct json_value v = json_get(doc, keys[i]);
+		struct text t = {0};
+		struct stamp at;
+		size_t used;
+		if (i && !json_given(v))
+			continue;
+		if (!json_string(v, &t) || t.len > NAME_MAX_BYTES || !stamp_parse_iso(t, &at, &used) || used != t.len ||
+		    at.quality != STAMP_ZONED)
+			return wrong(r, keys[i], "a time such as 2026-09-09T14:00:00Z");
+		if (!i && !(r->p->modified = arena_text(&r->p->arena, t)).ptr)
+			return err_nomem(r->err);
+	}
+	return json_given(json_get(doc, "withdrawn")) ? wrong(r, "withdrawn", "a policy that was not withdrawn") : 0;
+}
+
 static int take_document(struct reading *r, struct json_value doc)
 {
+	static const char *const keys[] = {"schema_version", "id",      "modified",         "published",
+					   "withdrawn",      "aliases", "related",          "upstream",
+					   "summary",        "details", "severity",         "affected",
+					   "references",     "credits", "database_specific"};
 	struct policy_needs defaults = {.max_age_ns = TIME_UNKNOWN};
-	struct json_value list, one;
-	struct text key, modified;
-	struct stamp at;
-	size_t n, used;
+	struct json_value own = json_get(doc, "database_specific");
+	struct text summary;
 	if (!json_is_object(doc))
-		return wrong(r, "the top", "an OSV document, an object,");
-	int rc = take_text(r, json_get(doc, "id"), "id", "a text", &r->p->id);
-	if (rc == 0 && (!json_string(json_get(doc, "modified"), &modified) || !stamp_parse_iso(modified, &at, &used) ||
-			used != modified.len || at.quality != STAMP_ZONED))
-		rc = wrong(r, "modified", "a time such as 2026-09-09T14:00:00Z");
-	if (rc == 0 && json_given(json_get(doc, "withdrawn")))
-		rc = wrong(r, "withdrawn", "a policy that was not withdrawn");
-	if (rc == 0 && json_string(json_get(doc, "summary"), &key))
-		r->p->summary = arena_text(&r->p->arena, text_sub(key, 0, MESSAGE_MAX_BYTES));
+		return wrong(r, "", "an OSV document, an object,");
+	int rc = check_keys(r, doc, keys, ARRAY_SIZE(keys));
+	if (rc == 0)
+		rc = take_text(r, json_get(doc, "id"), "id", "a text of 1 to 256 bytes", &r->p->id);
+	if (rc == 0)
+		rc = take_times(r, doc);
+	if (rc == 0 && json_string(json_get(doc, "summary"), &summary))
+		r->p->summary = arena_text(&r->p->arena, text_sub(summary, 0, MESSAGE_MAX_BYTES));
+	if (rc == 0 && json_given(own) && !json_is_object(own))
+		rc = wrong(r, "database_specific", "an object");
 	size_t was = enter(r, "database_specific");
 	if (rc == 0)
-		rc = take_needs(r, json_get(json_get(doc, "database_specific"), "pagetrail"), &defaults);
+		rc = take_needs(r, json_get(own, "pagetrail"), &defaults);
 	if (rc)
 		return rc;
 	leave(r, was);
-	rc = take_list(r, doc, "affected", &list, &n);
-	if (rc == 0 && !n)
-		rc = wrong(r, "affected", "a list of at least one package");
-	r->p->entries = rc == 0 ? array(r, n, sizeof(*r->p->entries)) : NULL;
-	if (rc == 0 && !r->p->entries)
-		rc = err_nomem(r->err);
-	for (struct json_iter it = rc == 0 ? json_iter(list) : (struct json_iter){0};
-	     rc == 0 && json_next(&it, &key, &one);) {
-		was = enter(r, "affected[%zu]", r->p->n);
-		rc = take_entry(r, one, &defaults, &r->p->entries[r->p->n]);
-		if (rc == 0) {
-			leave(r, was);
-			r->p->n++;
-		}
-	}
-	return rc;
+	return take_entries(r, doc, &defaults);
 }
 
-/* --- the list of commits --- */
+/* --- the whole --- */
 
-static int commit_order(const void *a, const void *b)
-{
-	const struct listed_commit *x = a, *y = b;
-	return text_cmp(x->hash, y->hash);
-}
-
-static int take_commits(struct reading *r, const char *path, struct text content)
-{
-	size_t lines = 0, number = 0;
-	struct text line, rest = content;
-	while (text_split(&rest, '\n', &line))
-		lines++;
-	r->p->commits = array(r, lines, sizeof(*r->p->commits));
-	if (!r->p->commits)
-		return err_nomem(r->err);
-	for (rest = content; text_split(&rest, '\n', &line);) {
-		number++;
-		line = text_trim(line);
-		if (!line.len || line.ptr[0] == '#')
-			continue;
-		size_t tab = text_find_char(line, '\t', 0);
-		struct text hash = text_sub(line, 0, tab == SIZE_MAX ? 0 : tab),
-			    says = tab == SIZE_MAX ? (struct text){0} : text_trim(text_from(line, tab + 1));
-		bool hex = hash.len >= 7 && hash.len <= 64, has = text_is(says, "contains_fix");
-		for (size_t i = 0; hex && i < hash.len; i++)
-			hex = hash.ptr[i] && strchr("0123456789abcdefABCDEF", hash.ptr[i]);
-		if (!hex || (!has && !text_is(says, "lacks_fix")))
-			return err_set(
-			    r->err, ERR_INPUT,
-			    "%s is wrong at line %zu: a commit (7 to 64 hex digits), a tab, and contains_fix or "
-			    "lacks_fix are expected",
-			    path, number);
-		struct text own = arena_text(&r->p->arena, hash);
-		if (!own.ptr)
-			return err_nomem(r->err);
-		for (size_t i = 0; i < own.len; i++)
-			if (own.ptr[i] >= 'A' && own.ptr[i] <= 'F')
-				((char *)own.ptr)[i] = (char)(own.ptr[i] + 32);
-		r->p->commits[r->p->n_commits++] = (struct listed_commit){own, has};
-	}
-	qsort(r->p->commits, r->p->n_commits, sizeof(*r->p->commits), commit_order);
-	return 0;
-}
-
-static int hash_of(struct text t, char out[SHA256_HEX], struct err *err)
+static int read_document(struct reading *r, struct json *j, struct text document)
 {
 	unsigned char sha[SHA256_BYTES];
-	int rc = sha256_once(t.ptr, t.len, sha, err);
+	struct json_value doc;
+	size_t at = 0;
+	int rc = json_parse(j, document, false, &doc, &at, r->err);
+	if (rc > 0)
+		rc = err_set(r->err, ERR_INPUT, "the policy is no JSON: see byte %zu", at);
 	if (rc == 0)
-		sha256_hex(sha, out);
+		rc = take_document(r, doc);
+	if (rc == 0)
+		rc = load_commits(r);
+	if (rc == 0)
+		rc = sha256_once(document.ptr, document.len, sha, r->err);
+	if (rc == 0)
+		sha256_hex(sha, r->p->sha256);
 	return rc;
-}
-
-/* One file for the whole document: every entry that names one has to name the same. */
-static int load_commits(struct reading *r)
-{
-	struct text name = {0};
-	char path[4096];
-	for (size_t i = 0; i < r->p->n; i++) {
-		struct text own = r->p->entries[i].needs.commits_file;
-		if (own.len && name.len && !text_eq(own, name))
-			return err_set(r->err, ERR_INPUT,
-				       "the policy is wrong at "
-				       "affected[%zu].database_specific.pagetrail.fixed_commits: the same file "
-				       "as in other entries is expected",
-				       i);
-		name = own.len ? own : name;
-	}
-	if (!name.len)
-		return 0;
-	if (!r->folder)
-		return err_set(r->err, ERR_INPUT,
-			       "the policy names a file of commits, and there is no folder to look for it in");
-	bool whole = name.ptr[0] == '/' || !*r->folder;
-	int n = snprintf(path, sizeof(path), "%s%s%.*s", whole ? "" : r->folder, whole ? "" : "/", TEXT_ARG(name));
-	if ((size_t)n >= sizeof(path) || memchr(name.ptr, 0, name.len))
-		return err_set(r->err, ERR_INPUT, "the policy names a file of commits that cannot be: %.200s", path);
-	CLEANUP(buf_done) struct buf b = BUF_INIT(POLICY_COMMITS_MAX_BYTES);
-	int rc = buf_add_file(&b, path, "list of commits", r->err);
-	if (rc == 0)
-		rc = take_commits(r, path, buf_text(&b));
-	return rc == 0 ? hash_of(buf_text(&b), r->p->commits_sha256, r->err) : rc;
 }
 
 int policy_read(struct policy **ret, struct text document, const char *folder,
@@ -525,24 +400,15 @@ int policy_read(struct policy **ret, struct text document, const char *folder,
 	struct policy *p = calloc(1, sizeof(*p));
 	struct json *j = json_new();
 	struct reading r = {.p = p, .folder = folder, .warn = warn, .ctx = ctx, .err = err};
-	struct json_value doc;
-	size_t at = 0;
 	*ret = NULL;
 	if (!p || !j) {
 		free(p);
 		json_free(j);
 		return err_nomem(err);
 	}
-	arena_init(&p->arena, 4 * POLICY_MAX_BYTES + 4 * POLICY_COMMITS_MAX_BYTES);
-	int rc = json_parse(j, document, false, &doc, &at, err);
-	if (rc > 0)
-		rc = err_set(err, ERR_INPUT, "the policy is no JSON: see byte %zu", at);
-	if (rc == 0)
-		rc = take_document(&r, doc);
-	if (rc == 0)
-		rc = load_commits(&r);
-	if (rc == 0)
-		rc = hash_of(document, p->sha256, err);
+	/* an event, as long as a version that is read, may take few bytes of the document */
+	arena_init(&p->arena, 64 * POLICY_MAX_BYTES + 4 * POLICY_COMMITS_MAX_BYTES);
+	int rc = read_document(&r, j, document);
 	json_free(j);
 	if (rc < 0) {
 		policy_free(p);
@@ -561,13 +427,20 @@ int policy_load(struct policy **ret, const char *path, void (*warn)(void *ctx, s
 	*ret = NULL;
 	int rc = buf_add_file(&b, path, "policy", err);
 	if (rc == 0)
-		rc = buf_add(&folder, slash == SIZE_MAX ? "." : path, slash == SIZE_MAX ? 1 : MAX(slash, (size_t)1),
-			     err);
+		rc = slash == SIZE_MAX ? buf_add(&folder, ".", 1, err)
+				       : buf_add(&folder, path, MAX(slash, (size_t)1), err);
 	if (rc == 0)
 		rc = buf_add_char(&folder, '\0', err);
 	if (rc == 0)
 		rc = policy_read(ret, buf_text(&b), folder.ptr, warn, ctx, err);
-	return rc < 0 ? err_where(err, "%s", path) : rc;
+	if (rc == 0 && !((*ret)->origin = arena_text(&(*ret)->arena, text_of(path))).ptr)
+		rc = err_nomem(err);
+	if (rc == 0)
+		return 0;
+	policy_free(*ret);
+	*ret = NULL;
+	err_where(err, "%s", path);
+	return err_hint(err, "see 'pagetrail help scope', and docs/policy.md");
 }
 
 void policy_free(struct policy *p)

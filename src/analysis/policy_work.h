@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_work.h - a policy in memory; private to policy*.c */
+/* policy_work.h - a policy in memory, and while it is read; private to policy*.c */
 #pragma once
 
 #include "pagetrail/arena.h"
 #include "pagetrail/digest.h"
+#include "pagetrail/json.h"
 #include "pagetrail/policy.h"
 #include "pagetrail/version.h"
 
@@ -18,13 +19,25 @@ struct range_event {
 
 struct policy_range {
 	bool git;
-	struct range_event *events; /* of versions: in order; a fix before a beginning at the same place */
+	struct range_event *events; /* of versions: in order (event_cmp()) */
 	size_t n;
 };
 
 struct backport {
 	struct text version;
 	bool documented; /* who, when and on what evidence */
+};
+
+struct listed_commit {
+	struct text hash; /* lower case hex */
+	bool has_fix;
+};
+
+struct commit_list { /* one file */
+	struct text name;
+	struct listed_commit *list; /* by hash */
+	size_t n;
+	char sha256[SHA256_HEX];
 };
 
 struct policy_needs { /* what stands under "pagetrail" */
@@ -37,9 +50,11 @@ struct policy_needs { /* what stands under "pagetrail" */
 	size_t n_backports;
 	int64_t max_age_ns; /* TIME_UNKNOWN: none */
 	struct text commits_file;
+	size_t commits; /* in policy.commits, from 1; 0: none */
 };
 
 struct policy_entry { /* one of affected[] */
+	size_t place;
 	struct text package;
 	struct text *versions;
 	size_t n_versions;
@@ -48,17 +63,45 @@ struct policy_entry { /* one of affected[] */
 	struct policy_needs needs;
 };
 
-struct listed_commit {
-	struct text hash; /* lower case hex */
-	bool has_fix;
-};
-
 struct policy {
 	struct arena arena;
-	struct text id, summary;
+	struct text id, summary, modified, origin;
 	struct policy_entry *entries;
 	size_t n;
-	struct listed_commit *commits; /* by hash */
+	struct commit_list *commits;
 	size_t n_commits;
-	char sha256[SHA256_HEX], commits_sha256[SHA256_HEX];
+	char sha256[SHA256_HEX], commits_sha256[POLICY_ENTRIES_MAX * SHA256_HEX + 1];
 };
+
+/* ---- reading ---- */
+
+enum { PLACE_MAX = 256 };
+
+struct reading {
+	struct policy *p;
+	const char *folder;
+	void (*warn)(void *ctx, struct text what);
+	void *ctx;
+	unsigned warnings;
+	struct err *err;
+	char place[PLACE_MAX]; /* in the document, "affected[0].ranges[1]" */
+};
+
+/* Goes one step down; the old length is for leave(). */
+size_t enter(struct reading *r, const char *format, ...) PRINTF_LIKE(2, 3);
+void leave(struct reading *r, size_t was);
+int wrong(struct reading *r, const char *key, const char *expected);
+/* Known keys stand once; others are named. what: "a key of OSV" or of ours. */
+int check_keys(struct reading *r, struct json_value v, const char *const *known, size_t n_known);
+void warning(struct reading *r, const char *format, ...) PRINTF_LIKE(2, 3);
+/* A list that may be left out, of at most POLICY_LIST_MAX. */
+int take_list(struct reading *r, struct json_value v, const char *key, struct json_value *ret, size_t *ret_n);
+int take_text(struct reading *r, struct json_value v, const char *key, const char *expected, struct text *ret);
+int take_texts(struct reading *r, struct json_value v, const char *key, struct text **ret, size_t *ret_n);
+void *policy_array(struct reading *r, size_t n, size_t size);
+/* policy_needs.c: what is not given stays, as the top of the document has it. */
+int take_needs(struct reading *r, struct json_value v, struct policy_needs *n);
+/* policy_commits.c: the files that entries name, each once. */
+int load_commits(struct reading *r);
+/* FIX_FIXED, FIX_AFFECTED or FIX_UNKNOWN: a beginning of at least 7 digits will do. */
+enum fix commit_says(const struct policy *p, const struct policy_entry *e, struct text commit);

@@ -12,6 +12,11 @@
 	X(HANDOFF_MISMATCH, "handoff_mismatch", 'T',                                                                  \
 	  "The prefill leg refused or worked on one token, and the decode leg of the same attempt on many.")          \
 	X(PROMPT_BELOW_LIMIT, "prompt_below_limit", 'T', "The prompt was below the input limit.")                     \
+	X(OVER_POLICY_LENGTH, "prompt_at_or_over_policy_length", 'T',                                                 \
+	  "The prompt was at or over the length that the policy names.")                                              \
+	X(BELOW_POLICY_LENGTH, "prompt_below_policy_length", 'T',                                                     \
+	  "The prompt was below the length that the policy names.")                                                   \
+	X(ANY_REQUEST, "policy_takes_any_request", 'T', "The policy takes every request of an affected build.")       \
 	X(OVER_DECODE_LIMIT, "over_decode_limit_too", 'T',                                                            \
 	  "The prompt was at or over the input limit of the decode boot too: that one should have refused it as "     \
 	  "well.")                                                                                                    \
@@ -35,6 +40,15 @@
 	X(VERSION_UNDECIDED, "version_undecided", 'A',                                                                \
 	  "The version is a development, candidate or local build: its name does not say whether the fix is in it.")  \
 	X(VERSION_UNKNOWN, "version_unknown", 'A', "No record gives the version of a boot that served it.")           \
+	X(COMMIT_LACKS_FIX, "commit_lacks_fix", 'A', "The policy lists a boot's commit as one without the fix.")      \
+	X(COMMIT_HAS_FIX, "commit_contains_fix", 'A', "The policy lists a boot's commit as one with the fix.")        \
+	X(COMMIT_CONTRADICTS, "commit_contradicts_version", 'A',                                                      \
+	  "What the policy says of a boot's commit and of its version differs.")                                      \
+	X(BACKPORT, "backport_declared", 'A', "The policy declares a boot's version as a backport of the fix.")       \
+	X(BACKPORT_BARE, "backport_undocumented", 'A',                                                                \
+	  "The policy declares a boot's version as a backport, without who, when or on what evidence.")               \
+	X(BACKEND_OTHER, "transfer_backend_other", 'A', "A boot ran a transfer back-end without the defect.")         \
+	X(BACKEND_UNKNOWN, "transfer_backend_unknown", 'A', "No record names the transfer back-end of a boot.")       \
 	X(MODE_UNKNOWN, "mode_unknown", 'A', "No record says whether prefill and decode were apart.")                 \
 	X(FOREIGN_READ, "foreign_read", 'L', "A page log shows that it read pages with another request's content.")   \
 	X(SAME_TENANT, "foreign_read_same_tenant_only", 'L', "All that it read is of requests of its own tenant.")    \

@@ -178,6 +178,7 @@ static void analysis_drop(void *ctx)
 	if (--a->users > 0)
 		return;
 	answers_drop(a->answers);
+	policy_free(a->params.policy);
 	free(a);
 }
 
@@ -194,8 +195,10 @@ int analysis_register(struct case_file *c, const struct analysis_params *params,
 	    &exposures_rowset,      &lineage_rowset, &findings_rowset, &exposed_rowset,
 	    &finding_counts_rowset, &explain_rowset, &replay_rowset,   &lineage_pages_rowset};
 	struct analysis *a = calloc(1, sizeof(*a));
-	if (!a)
+	if (!a) {
+		policy_free(params ? params->policy : NULL);
 		return err_nomem(err);
+	}
 	a->c = c;
 	if (params)
 		a->params = *params;

@@ -3,15 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/version.h"
 #include "replay_case.h"
 
 /* ---- boots ---- */
 static enum why model_of(struct text engine, struct text version)
 {
-	int v[3];
+	struct version v;
 	if (!text_is(engine, "sglang"))
 		return NO_ENGINE;
-	bool known = version.len && version_final(version, v) && v[0] == 0 && v[1] == 5 && v[2] >= 2 && v[2] <= 22;
+	bool known = version_read(version, &v) && version_is_final(&v) && version_is_plain(&v) && !v.epoch &&
+		     v.n_release >= 3 && !v.release[0] && v.release[1] == 5 && v.release[2] >= 2 && v.release[2] <= 22;
 	return known ? REPLAYED : NO_VERSION;
 }
 

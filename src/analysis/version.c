@@ -278,3 +278,17 @@ bool version_is_final(const struct version *v)
 {
 	return !v->pre && !v->has_dev;
 }
+
+bool version_is_plain(const struct version *v)
+{
+	static const char *const plain[] = {"cu", "rocm", "cpu", "xpu", "npu", "musa", "hpu"};
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
+		struct text rest = v->local;
+		bool digits = take_word(&rest, plain[i]);
+		for (size_t k = 0; digits && k < rest.len; k++)
+			digits = is_digit(rest.ptr[k]) || rest.ptr[k] == '.';
+		if (digits)
+			return true;
+	}
+	return !v->local.len;
+}

@@ -43,6 +43,30 @@ static int take_assertions(struct ask *a, struct err *err)
 	return 0;
 }
 
+static int take_policy(struct ask *a, struct err *err)
+{
+	if (a->policy && !text_starts(text_of(a->policy), POLICY_BUILTIN))
+		return policy_load(&a->analysis.policy, a->policy, say_note, NULL, err);
+	return policy_builtin(&a->analysis.policy, a->policy ? a->policy + strlen(POLICY_BUILTIN) : NULL, err);
+}
+
+/* Is it said which policy the rows follow? Where somebody gave one, and where classes are asked for. */
+static void put_policy(const struct ask *a, struct text sql, struct rows *r)
+{
+	static const char *const functions[] = {"findings(", "finding_counts(", "exposed(", "explain("};
+	const struct policy *p = a->analysis.policy;
+	bool said = a->policy != NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		said |= text_find(sql, functions[i], 0) != SIZE_MAX;
+	if (!said)
+		return;
+	rows_param(r, TEXT("policy"), policy_origin(p));
+	rows_param(r, TEXT("policy_id"), policy_id(p));
+	rows_param(r, TEXT("policy_sha256"), text_of(policy_sha256(p)));
+	if (*policy_commits_sha256(p))
+		rows_param(r, TEXT("policy_commits_sha256"), text_of(policy_commits_sha256(p)));
+}
+
 int correlate_now(struct case_file *c, struct text extra, struct err *err)
 {
 	int rc = case_begin(c, err);
@@ -116,7 +140,9 @@ int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err
 	}
 	case_stop_on(c, &system_stop);
 	case_threads(c, system_cpus());
-	rc = analysis_register(c, &a->analysis, err);
+	rc = take_policy(a, err);
+	if (!rc)
+		rc = analysis_register(c, &a->analysis, err);
 	if (rc)
 		return rc;
 	*ret = c;
@@ -342,6 +368,7 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 		return rc;
 	for (unsigned i = 0; i < a->params.n; i++)
 		rows_param(r, a->params.name[i], a->params.value[i]);
+	put_policy(a, text_of(query_find(queries, n_queries, info->name)->sql), r);
 	int64_t as_of;
 	rc = ask_as_of(c, a, &as_of, err);
 	if (!rc)

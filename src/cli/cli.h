@@ -10,6 +10,7 @@
 #include "pagetrail/case.h"
 #include "pagetrail/command.h"
 #include "pagetrail/limits.h"
+#include "pagetrail/policy.h"
 #include "pagetrail/stamp.h"
 
 /* --- args.c: options may stand anywhere; "--" ends them; --name=value and --name value --- */
@@ -114,6 +115,7 @@ struct ask {
 	struct rows_options rows;
 	struct analysis_params analysis;
 	struct params params; /* --param; "pool" and "limit" go to the analysis */
+	const char *policy;   /* --policy: a file, or POLICY_BUILTIN with a name; NULL: POLICY_DEFAULT */
 	int64_t as_of_ns;
 	bool
 	    count_rest; /* rows beyond the limit are counted by another run of the query, which does not compute their cells */
@@ -121,10 +123,10 @@ struct ask {
 	    older_will_do; /* tables that cannot be brought up to date now are shown as they are, with a word about it */
 };
 #define ASK_INIT ((struct ask){.rows = ROWS_OPTIONS_INIT, .as_of_ns = TIME_UNKNOWN})
-#define ASK_OPTIONS(a)                                                  \
-	ROWS_OPTIONS((a).rows), {"--param", OPTION_PARAM, &(a).params}, \
-	{                                                               \
-		"--as-of", OPTION_TIME, &(a).as_of_ns                   \
+#define ASK_OPTIONS(a)                                                                                          \
+	ROWS_OPTIONS((a).rows), {"--param", OPTION_PARAM, &(a).params}, {"--policy", OPTION_TEXT, &(a).policy}, \
+	{                                                                                                       \
+		"--as-of", OPTION_TIME, &(a).as_of_ns                                                           \
 	}
 /* Opens read-only with everything registered; correlates first when evidence came in since (and the case is writable).
  */

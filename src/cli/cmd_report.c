@@ -60,12 +60,13 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_report = {
     .name = "report",
-    .synopsis = "CASE scope [--out DIR] [--as-of T] [--issue N]",
+    .synopsis = "CASE scope [--out DIR] [--as-of T] [--issue N] [--policy FILE]",
     .summary = "Writes a report: canonical XML, and HTML made from it",
     .help = "  --out DIR        where to write; default is the current folder\n"
 	    "  --as-of T        time printed in the report; default: when the evidence last changed\n"
 	    "  --issue N        number of this issue of the report; default 1\n"
-	    "  --param pool=N   as in 'scope'\n\n"
+	    "  --param pool=N   as in 'scope'\n"
+	    "  --policy FILE    as in 'scope'\n\n"
 	    "The scope report is internal: it names tenants and requests. The same case and arguments give the\n"
 	    "same bytes.\n\n"
 	    "  pagetrail report case.ptc scope --out reports/\n",

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+static const struct policy *policy;
 static bool something_found; /* any C1, C2, C3, C5 or conflict, whatever rows were asked for */
 
 /* Totals over the whole population, whatever rows are shown: classes add up to it. */
@@ -58,6 +59,13 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 			  "nothing in this case.",
 			  trigger_fell ? "trigger" : "", trigger_fell && build_fell ? " and " : "",
 			  build_fell ? "affected build" : "");
+	CLEANUP(buf_done) struct buf said = BUF_INIT(16 * KIB), shown = BUF_INIT(64 * KIB);
+	rc = policy_describe(policy, &said, err);
+	if (!rc)
+		rc = text_visible(buf_text(&said), CELL_MAX_BYTES, &shown, err);
+	if (rc)
+		return rc;
+	rows_note(r, "policy: %s", shown.ptr);
 	rows_note(r,
 		  "%" PRId64 " response%s: C1 confirmed %" PRId64 ", C2 probable %" PRId64 ", C3 possible %" PRId64
 		  ", C4 not affected %" PRId64 ", C5 could not be determined %" PRId64 "; conflicts %" PRId64,
@@ -129,6 +137,7 @@ static int run(int argc, char **argv, struct err *err)
 	ask.count_rest = true;
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
+	policy = ask.analysis.policy;
 	if (!rc)
 		rc = ask_known(c, "SELECT 1 FROM tenant WHERE name = ?1", "tenant", tenant, err);
 	if (rc)
@@ -153,20 +162,26 @@ static int run(int argc, char **argv, struct err *err)
 const struct command command_scope = {
     .name = "scope",
     .synopsis =
-	"CASE [--explain REQUEST] [--side recipient|exposed] [--class C1,C2] [--since T] [--until T] [--tenant NAME]",
+	"CASE [--policy FILE] [--explain REQUEST] [--side recipient|exposed] [--class C1,C2] [--since T] [--until T] "
+	"[--tenant NAME]",
     .summary = "Lists the responses affected, with class, predicates and evidence",
-    .help = "Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). Totals count every response.\n\n"
-	    "  --explain REQUEST the reasoning for one request: rule, predicates, reasons, the original lines (which "
-	    "may hold\n"
-	    "                    text of prompts), and what would change the answer\n"
-	    "  --side exposed    the other side: whose content was read\n"
-	    "  --class C1,C4     only these classes\n"
-	    "  --since, --until  window of the response's start, half open\n"
-	    "  --tenant NAME     one tenant's responses\n"
-	    "  --param pool=N    pool of boots whose logs never printed one (then marked as entered by a person)\n"
-	    "  --param limit=N   input limit, likewise\n"
-	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE --as-of T\n\n"
-	    "Exit code 1 when any C1, C2, C3, C5 or conflict exists.\n\n"
-	    "  pagetrail scope case.ptc --class C1,C2 --json\n",
+    .help =
+	"Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). Totals count every response.\n\n"
+	"  --explain REQUEST the reasoning for one request: rule, predicates, reasons, the original lines (which "
+	"may hold\n"
+	"                    text of prompts), and what would change the answer\n"
+	"  --policy FILE     an OSV document (docs/policy.md) that says which builds and which prompts T and A speak "
+	"of;\n"
+	"                    builtin:NAME for one that is built in: " POLICY_DEFAULT " (used without this option),\n"
+	"                    interrupted_transfer\n"
+	"  --side exposed    the other side: whose content was read\n"
+	"  --class C1,C4     only these classes\n"
+	"  --since, --until  window of the response's start, half open\n"
+	"  --tenant NAME     one tenant's responses\n"
+	"  --param pool=N    pool of boots whose logs never printed one (then marked as entered by a person)\n"
+	"  --param limit=N   input limit, likewise\n"
+	"  --json --jsonl --csv --columns A,B --limit N --tz ZONE --as-of T\n\n"
+	"Exit code 1 when any C1, C2, C3, C5 or conflict exists.\n\n"
+	"  pagetrail scope case.ptc --class C1,C2 --json\n",
     .run = run,
 };

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pagetrail/policy.h"
+
 static const struct {
 	const char *id, *title, *text;
 } blanks[] = {
@@ -126,6 +128,23 @@ static int put_parameters(struct facts *f, xmlNodePtr h)
 	return rc;
 }
 
+static int put_policy(struct facts *f, xmlNodePtr h)
+{
+	const struct policy *policy = f->o->params ? f->o->params->policy : NULL;
+	if (!policy)
+		return 0;
+	bool own = text_starts(policy_origin(policy), POLICY_BUILTIN);
+	xmlNodePtr p = put_node(f, h, "policy");
+	int rc = put_attr(f, p, "id", policy_id(policy));
+	if (!rc)
+		rc = put_attr(f, p, "sha256", text_of(policy_sha256(policy)));
+	if (!rc && *policy_commits_sha256(policy))
+		rc = put_attr(f, p, "commits-sha256", text_of(policy_commits_sha256(policy)));
+	if (!rc)
+		rc = put_attr(f, p, "flag", own ? TEXT("built-in") : TEXT("entered-by-person"));
+	return rc ? rc : put_text(f, p, policy_origin(policy));
+}
+
 static int put_header(struct facts *f)
 {
 	xmlNodePtr h = put_node(f, f->root, "header");
@@ -151,7 +170,9 @@ static int put_header(struct facts *f)
 		rc = put_element(f, h, "tool", TEXT("pagetrail " PAGETRAIL_VERSION));
 	if (!rc)
 		rc = put_digests(f, h);
-	return rc ? rc : put_parameters(f, h);
+	if (!rc)
+		rc = put_parameters(f, h);
+	return rc ? rc : put_policy(f, h);
 }
 
 /* --- the document --- */

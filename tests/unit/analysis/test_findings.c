@@ -211,17 +211,10 @@ static void test_builds(void **state)
 	(void)state;
 	static const struct {
 		const char *version, *a;
-	} v[] = {{"0.5.9", "yes"},
-		 {"0.4.10.post2", "yes"},
-		 {"v0.5.21", "yes"},
-		 {"0.5.9+cu124", "yes"},
-		 {"0.5.22", "no"},
-		 {"0.5.22.post1", "no"},
-		 {"1.0.0", "no"},
-		 {"0.5.22rc1", "unknown"},
-		 {"0.5.22.dev12", "unknown"},
-		 {"0.0.0", "unknown"},
-		 {"0.5.9+site.p1", "unknown"},
+	} v[] = {{"0.5.9", "yes"},       {"0.4.10.post2", "yes"},  {"v0.5.21", "yes"},
+		 {"0.5.9+cu124", "yes"}, {"0.5.22", "no"},         {"0.5.22.post1", "no"},
+		 {"1.0.0", "no"},        {"0.5.22rc1", "unknown"}, {"0.5.22.dev12", "unknown"},
+		 {"0.0.0", "unknown"},   {"0.5.9+site.p1", "yes"}, {"0.5.22+site.p1", "unknown"},
 		 {"main", "unknown"}};
 	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
 		if (i) {
@@ -708,13 +701,18 @@ static void test_lower_bounds_clear_nobody(void **state)
 {
 	(void)state;
 	uint32_t s = 1, no = 0, unknown = 0;
+	struct policy *p;
+	assert_int_equal(policy_builtin(&p, NULL, NULL), 0);
 	for (int round = 0; round < 200000; round++) {
 		static const int64_t lengths[] = {1, 2, 15, 16, 17, 500, 993, 994, 995, 1000, 1001, 4000};
-		struct served_boot boots[] = {{.boot = 1, .role = AS_PREFILL, .pool_tokens = 1000, .input_limit = 994},
-					      {.boot = 2, .role = AS_DECODE, .pool_tokens = 5000, .input_limit = 4994}};
+		static const struct build_verdict none = {TRI_NO, true, REASON_VERSION_FIXED};
+		struct served_boot boots[] = {
+		    {.boot = 1, .verdicts = &none, .role = AS_PREFILL, .pool_tokens = 1000, .input_limit = 994},
+		    {.boot = 2, .verdicts = &none, .role = AS_DECODE, .pool_tokens = 5000, .input_limit = 4994}};
 		struct served_leg legs[2] = {{.leg = 1, .attempt = 1, .boot = 1, .role = AS_PREFILL},
 					     {.leg = 2, .attempt = 1, .boot = 2, .role = AS_DECODE}};
-		struct evidence_of e = {.legs = legs, .n_legs = 2, .boots = boots, .n_boots = 2, .attempts = 1};
+		struct evidence_of e = {
+		    .policy = p, .legs = legs, .n_legs = 2, .boots = boots, .n_boots = 2, .attempts = 1};
 		struct finding f[2];
 		size_t from = dice(&s, 8) ? 0 : 1;
 		e.delivered = (enum tri)dice(&s, 3);
@@ -760,6 +758,7 @@ static void test_lower_bounds_clear_nobody(void **state)
 		no += f[1].p.t == TRI_NO;
 		unknown += f[1].p.t == TRI_UNKNOWN;
 	}
+	policy_free(p);
 	assert_true(no > 1000 && unknown > 1000);
 }
 
