@@ -18,7 +18,7 @@ int policy_load(struct policy **ret, const char *path, void (*warn)(void *ctx, s
 /* folder: where files that the document names are looked for; NULL: it must name none. */
 int policy_read(struct policy **ret, struct text document, const char *folder,
 		void (*warn)(void *ctx, struct text what), void *ctx, struct err *err) MUST_CHECK;
-/* One of those that are compiled in (policies/); NULL: POLICY_DEFAULT, the hypothesis of `scope`. ERR_INPUT: no such one. */
+/* One of those that are compiled in (src/policies/); NULL: POLICY_DEFAULT, the hypothesis of `scope`. ERR_INPUT: no such one. */
 #define POLICY_DEFAULT "over_limit_handoff"
 #define POLICY_BUILTIN "builtin:" /* before the name, where a person gives it in place of a file */
 int policy_builtin(struct policy **ret, const char *name, struct err *err) MUST_CHECK;
@@ -26,7 +26,7 @@ const char *policy_builtin_name(size_t i); /* NULL: no more */
 struct policy_text {
 	const char *name, *document;
 };
-extern const struct policy_text builtin_policies[]; /* generated from policies/ */
+extern const struct policy_text builtin_policies[]; /* generated from src/policies/ */
 extern const size_t n_builtin_policies;
 void policy_free(struct policy *p); /* accepts NULL */
 

@@ -13,7 +13,7 @@ from run import Box, expect, one_line_error
 DOC = open("docs/policy.md", encoding="utf-8").read()
 EXAMPLE = re.search(r"```json\n(.*?)```", DOC, re.S).group(1)
 COMMITS = re.search(r"```\n(# git rev-list.*?)```", DOC, re.S).group(1)
-BUILT_IN = {n: open(f"policies/{n}.json", "rb").read() for n in ("over_limit_handoff", "interrupted_transfer")}
+BUILT_IN = {n: open(f"src/policies/{n}.json", "rb").read() for n in ("over_limit_handoff", "interrupted_transfer")}
 
 
 def entry(inside=None, **more):
