@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* csv.c - the sources file
  *
- * `glob,worker,role,tz,format`; a first line that begins with "glob" is a header and may order the columns its own way.
- * Cells may be quoted. Empty lines and lines that begin with '#' say nothing.
+ * `glob,worker,role,tz,format`; a first record that begins with "glob" is a header and may order the columns its own way.
  */
 #include "csv.h"
 
@@ -12,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/csv.h"
+
 enum {
 	COLUMN_GLOB,
 	COLUMN_WORKER,
@@ -20,7 +21,7 @@ enum {
 	COLUMN_FORMAT,
 	COLUMNS,
 	FILE_MAX = 4 * 1024 * 1024,
-	CELLS_MAX = 64
+	CELLS_MAX = CSV_CELLS_MAX
 };
 static const char *const column_names[COLUMNS] = {"glob", "worker", "role", "tz", "format"};
 
@@ -38,37 +39,7 @@ static int wrong(struct reader *r, unsigned cell, const char *fmt, struct text t
 {
 	char what[160];
 	snprintf(what, sizeof(what), fmt, (int)MIN(t.len, 80), t.ptr ? t.ptr : "");
-	return err_set(r->err, ERR_INPUT, "%s, line %u, column %u: %s", r->path, r->line, cell + 1, what);
-}
-
-/* Cuts one cell off *rest; quotes are taken away. ERR_INPUT on a quote that does not end. */
-static int take_cell(struct reader *r, unsigned number, struct text *rest, struct text *ret)
-{
-	struct text t = *rest;
-	if (!t.len || t.ptr[0] != '"') {
-		size_t end = text_find_char(t, ',', 0);
-		*ret = text_trim(text_sub(t, 0, end == SIZE_MAX ? t.len : end));
-		*rest = end == SIZE_MAX ? (struct text){NULL, 0} : text_from(t, end + 1);
-		return end != SIZE_MAX;
-	}
-	char *out = arena_alloc(&r->f->arena, t.len);
-	size_t n = 0, i = 1;
-	if (!out)
-		return err_nomem(r->err);
-	for (; i < t.len; i++) {
-		if (t.ptr[i] == '"' && (i + 1 == t.len || t.ptr[i + 1] != '"'))
-			break;
-		i += t.ptr[i] == '"';
-		out[n++] = t.ptr[i];
-	}
-	if (i >= t.len)
-		return wrong(r, number, "the quote does not end: \"%.*s", text_sub(t, 1, 40));
-	t = text_from(t, i + 1);
-	if (t.len && t.ptr[0] != ',')
-		return wrong(r, number, "expected ',' after the quoted cell, not '%.*s'", text_sub(t, 0, 1));
-	*ret = (struct text){out, n};
-	*rest = text_from(t, 1);
-	return t.len > 0;
+	return err_set(r->err, ERR_INPUT, "line %u, column %u: %s", r->line, cell + 1, what);
 }
 
 static int take_header(struct reader *r, const struct text *cells, unsigned n)
@@ -139,32 +110,38 @@ static int keep_line(struct reader *r, const struct text *at)
 	return 0;
 }
 
-static int take_csv_line(struct reader *r, struct text line, bool first)
+static int take_record(struct reader *r, const struct csv *csv, bool first)
 {
-	struct text cells[CELLS_MAX], at[COLUMNS] = {{NULL, 0}};
-	unsigned n = 0, cell[COLUMNS] = {0};
-	int rc = 1;
-	while (rc == 1) {
-		if (n == CELLS_MAX)
-			return wrong(r, n, "too many columns%.*s", TEXT(""));
-		rc = take_cell(r, n, &line, &cells[n]);
-		if (rc < 0)
-			return rc;
-		n++;
-	}
-	if (first && text_is(cells[0], "glob"))
-		return take_header(r, cells, n);
-	for (unsigned i = 0; i < n; i++) {
+	struct text at[COLUMNS] = {{NULL, 0}};
+	unsigned cell[COLUMNS] = {0};
+	r->line = csv->line;
+	if (first && text_is(csv->cells[0], "glob"))
+		return take_header(r, csv->cells, csv->n);
+	for (unsigned i = 0; i < csv->n; i++) {
 		if (r->order[i] < 0) {
-			if (cells[i].len && i >= COLUMNS)
-				return wrong(r, i, "one column more than the line has names: '%.*s'", cells[i]);
+			if (csv->cells[i].len && i >= COLUMNS)
+				return wrong(r, i, "one column more than the line has names: '%.*s'", csv->cells[i]);
 			continue;
 		}
-		at[r->order[i]] = cells[i];
+		at[r->order[i]] = csv->cells[i];
 		cell[r->order[i]] = i;
 	}
-	rc = check_line(r, at, cell);
+	int rc = check_line(r, at, cell);
 	return rc < 0 ? rc : keep_line(r, at);
+}
+
+static int take_all(struct reader *r, struct text content)
+{
+	struct csv *csv = malloc(sizeof(*csv));
+	if (!csv)
+		return err_nomem(r->err);
+	csv_open(csv, content);
+	int rc;
+	bool first = true;
+	while ((rc = csv_next(csv, &r->f->arena, r->err)) == 1 && (rc = take_record(r, csv, first)) == 0)
+		first = false;
+	free(csv);
+	return rc;
 }
 
 int sources_read(struct sources_file *f, const char *path, const struct ingest_options *o, struct err *err)
@@ -176,21 +153,13 @@ int sources_read(struct sources_file *f, const char *path, const struct ingest_o
 	for (int i = 0; i < CELLS_MAX; i++)
 		r.order[i] = i < COLUMNS ? i : -1;
 	int rc = buf_add_file(&b, path, "sources file", err);
-	struct text rest = buf_text(&b), line;
-	if (text_starts(rest, "\xef\xbb\xbf"))
-		rest = text_from(rest, 3);
-	bool first = true;
-	while (rc == 0 && text_split(&rest, '\n', &line)) {
-		r.line++;
-		line = text_trim(line);
-		if (!line.len || line.ptr[0] == '#')
-			continue;
-		rc = take_csv_line(&r, line, first);
-		first = false;
-	}
+	if (rc == 0)
+		rc = take_all(&r, buf_text(&b));
 	buf_done(&b);
-	if (rc < 0)
+	if (rc < 0) {
 		sources_done(f);
+		err_where(err, "%s", path);
+	}
 	return rc;
 }
 
