@@ -44,11 +44,13 @@ int resolve_verify(struct case_file *c, struct event_feed *feed,
 		   struct err *err) MUST_CHECK;
 
 struct policy;
+struct inventory;
 /* What the user asserts or asks when classes are computed. Values entered by a person are printed as such. */
 struct analysis_params {
 	int64_t pool_tokens;   /* --param pool=N for boots that never printed one; 0: none */
 	int64_t input_limit;   /* --param limit=N; 0: none */
 	struct policy *policy; /* --policy (policy.h): taken over, freed with the connection; NULL: the built-in one */
+	const struct inventory *inventory; /* --inventory (inventory.h), which outlives the connection; NULL: none */
 };
 /* Registers the functions above on the connection; the params are copied, the policy is taken over (also when this fails). */
 int analysis_register(struct case_file *c, const struct analysis_params *params, struct err *err) MUST_CHECK;

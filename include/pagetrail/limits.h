@@ -23,6 +23,10 @@
 #define POLICY_LIST_MAX          4096
 /* Keys that are not known, and are named one by one. */
 #define POLICY_WARNINGS_MAX      20
+/* Replicas of an inventory; and memory for what a case says of the versions of its replicas: a snapshot a minute of a hundred
+ * replicas for a month. */
+#define INVENTORY_ROWS_MAX       100000
+#define DEPLOY_MAX_BYTES         (1024 * MIB)
 /* Evidence chunk: large enough to compress well, small enough that `show` of one record is cheap. */
 #define EVIDENCE_CHUNK_BYTES     (1 * MIB)
 /* Events of one kind in one column chunk; a chunk is closed earlier when its text or page runs reach

@@ -64,7 +64,9 @@ static int boot_row(struct resolve *r, uint32_t source, const struct event_batch
 		int64_t v = row_int(b, row, numbers[i]);
 		e->number[i] = v < 0 || v > TOKENS_MAX || (!v && i != BN_TRUNCATE) ? UNKNOWN : v;
 	}
-	worker_seen(r, worker, e->at, e->at, NULL);
+	/* a file's time only says that the snapshot is not younger: nobody was seen then */
+	int64_t seen = e->vague && e->what == WHAT_SNAPSHOT ? UNKNOWN : e->at;
+	worker_seen(r, worker, seen, seen, NULL);
 	return res;
 }
 

@@ -4,7 +4,7 @@
  * Lineage and findings are computed when first asked and kept while the case does not change. A cursor holds the
  * answers it reads, so a computation that becomes old lives until its last reader is done.
  */
-#include "register.h"
+#include "deploy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +89,7 @@ void answers_drop(struct answers *a)
 {
 	if (!a || --a->users > 0)
 		return;
+	deploy_free(a->deploy);
 	findings_free(a->findings);
 	lineage_free(a->lineage);
 	free(a->tenants);
@@ -192,8 +193,8 @@ static void analysis_idle(void *ctx)
 int analysis_register(struct case_file *c, const struct analysis_params *params, struct err *err)
 {
 	static const struct rowset_spec *const functions[] = {
-	    &exposures_rowset,      &lineage_rowset, &findings_rowset, &exposed_rowset,
-	    &finding_counts_rowset, &explain_rowset, &replay_rowset,   &lineage_pages_rowset};
+	    &exposures_rowset, &lineage_rowset, &findings_rowset,      &exposed_rowset, &finding_counts_rowset,
+	    &explain_rowset,   &replay_rowset,  &lineage_pages_rowset, &deploy_rowset};
 	struct analysis *a = calloc(1, sizeof(*a));
 	if (!a) {
 		policy_free(params ? params->policy : NULL);

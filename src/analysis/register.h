@@ -9,6 +9,7 @@ struct answers { /* computed together, shared by cursors */
 	unsigned users;
 	struct lineage *lineage;     /* NULL until asked for */
 	struct findings *findings;   /* likewise */
+	struct deploy *deploy;       /* likewise: deploy.h */
 	struct tenant_name *tenants; /* by tenant */
 	size_t n_tenants;
 	struct arena arena;
@@ -33,7 +34,7 @@ void answers_drop(struct answers *a);                                /* accepts 
 struct text answers_tenant(const struct answers *a, int64_t tenant); /* {NULL,0}: unknown */
 
 extern const struct rowset_spec exposures_rowset, lineage_rowset, findings_rowset, exposed_rowset, explain_rowset,
-    finding_counts_rowset, replay_rowset, lineage_pages_rowset;
+    finding_counts_rowset, replay_rowset, lineage_pages_rowset, deploy_rowset;
 
 /* Appends a ref as a JSON string to a list that was begun with '['; nothing for a mark without a record, and none
  * twice. */

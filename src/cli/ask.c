@@ -53,7 +53,7 @@ static int take_policy(struct ask *a, struct err *err)
 /* Is it said which policy the rows follow? Where somebody gave one, and where classes are asked for. */
 static void put_policy(const struct ask *a, struct text sql, struct rows *r)
 {
-	static const char *const functions[] = {"findings(", "finding_counts(", "exposed(", "explain("};
+	static const char *const functions[] = {"findings(", "finding_counts(", "exposed(", "explain(", "deploy("};
 	const struct policy *p = a->analysis.policy;
 	bool said = a->policy != NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)

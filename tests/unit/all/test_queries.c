@@ -210,6 +210,9 @@ static const struct {
     {"clock_conflict", "source, effect", "2|two anchors disagree;"},
     {"unparsed_shapes", "reason, records, bytes, sample", "json_syntax|2|30|S1@5000+30;torn|1|10|S1@9000+10;"},
     {"conflicts", "request, class", "gw-4|C1;"},
+    {"deploy_window", "replica, verdict, responses", "d|verified_affected|5;p|verified_affected|5;"},
+    {"deploy_served_after_fix", "request, prefill_replica", ""},
+    {"deploy_gateway_limits", "gateway, refused", ""},
     {"cache_streams", "worker, rank, messages, stored, removed, clears, backwards, missing",
      "p|0|3|1|1|1|1|2;p|1|1|1|0|0|0|0;"},
 };
@@ -238,6 +241,10 @@ static void test_good(void **state)
 	assert_string_equal(ask("exposed", "request"), "");
 	assert_string_equal(ask("boots", "worker, input_limit, context_exceeds_pool"), "d|894|0;p|894|0;");
 	assert_string_equal(ask("workers", "worker, role, boots, page_log"), "d|decode|1|1;p|prefill|1|0;");
+	assert_string_equal(ask("deploy", "replica, verdict, rung, context_exceeds_pool"),
+			    "d|verified_fixed|L4|no;p|verified_fixed|L4|no;");
+	assert_string_equal(ask("deploy_pairs", "prefill_replica, decode_replica, prefill_limit, mismatch_tokens"),
+			    "p|d|894|0;");
 }
 
 /* How much of the pool was in use before the read: the most that a batch line of that boot says, a second before at least. */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deploy.h - which version each replica runs, and how well that is known; private to deploy*.c
+ *
+ * A replica is a worker; the data-parallel ranks of one server are one replica. What is known of a boot is a list of claims, each a
+ * record that says a version; the verdict is a pure function of them and of a few times (docs/deploy.md has the rules).
+ */
+#pragma once
+
+#include "pagetrail/inventory.h"
+#include "pagetrail/limits.h"
+#include "pagetrail/policy.h"
+#include "register.h"
+
+/* How well a version is known: 0 the policy alone, 1 built, 2 ordered, 3 it lies there, 4 the process said it, 5 it behaves so. */
+enum rung { RUNG_RELEASED, RUNG_BUILT, RUNG_ORDERED, RUNG_THERE, RUNG_PROCESS, RUNG_BEHAVED };
+
+enum deploy_verdict {
+	VERDICT_FIXED,
+	VERDICT_AFFECTED,
+	VERDICT_CONFLICTING,
+	VERDICT_STALE,
+	VERDICT_UNDETERMINED,
+	VERDICT_NOT_OBSERVED,
+	VERDICT_RETIRED,
+	VERDICTS
+};
+const char *verdict_name(enum deploy_verdict v);
+
+/* X(ID, "code", sentence), in the order in which they are listed; those of the policy (policy.h) follow. */
+#define DEPLOY_REASONS(X)                                                                                             \
+	X(VERSIONS_CONFLICT, "versions_conflict", "Records of the same boot say versions with and without the fix.")  \
+	X(SERVED_OVER_LIMIT, "served_over_limit",                                                                     \
+	  "It says that it has the fix, and a prompt at or over its limit was served through it.")                    \
+	X(SEEN_AFTER_RETIRED, "seen_after_retired", "The inventory retires it, and logs show it at work after that.") \
+	X(PROCESS_ENDED, "process_ended",                                                                             \
+	  "Its last known process ended. That nothing runs in its place, nobody says.")                               \
+	X(RESTARTED_SINCE, "restarted_since", "It was started again after the newest record of its version.")         \
+	X(OLDER, "older_than_allowed", "The newest record of its version is older than the policy allows.")           \
+	X(UNDATED, "evidence_undated", "The record of its version has no time: how old it is, nobody knows.")         \
+	X(NOT_SEEN, "not_seen", "No record of what it runs at or before this time.")                                  \
+	X(NOT_STARTED, "not_started_yet", "By the inventory it began after this time.")                               \
+	X(PROCESS_NOT_SEEN, "process_not_seen", "The version is known of images or disks only: no process said it.")  \
+	X(OUTSIDE, "outside_inventory", "The inventory does not have it: it is in no percentage.")
+
+#define DEPLOY_REASON_ENUM(id, code, says) DEPLOY_##id,
+enum deploy_reason { DEPLOY_REASONS(DEPLOY_REASON_ENUM) DEPLOY_REASON_COUNT };
+#undef DEPLOY_REASON_ENUM
+const char *deploy_reason_code(enum deploy_reason r);
+
+struct claim { /* one record that says what is run, or what lies there */
+	enum rung rung;
+	int64_t at_ns; /* TIME_UNKNOWN: nobody knows */
+	bool vague;    /* the time of a file: it is not younger than that, and may be much older */
+	struct text package, version, commit, digest;
+	struct policy_answer says;
+	struct ref ref;
+};
+
+/* What a verdict follows from. Only what was known at or before the time that is judged. */
+struct boot_evidence {
+	const struct claim *claims; /* of this boot, from rung 3 on; without a boot all that there is */
+	size_t n;
+	bool observed;        /* anything of rung 3 or above, or a boot, whatever it said of its version */
+	bool current;         /* the replica's state at that time, not one of its past */
+	bool listed, retired; /* the inventory has it; says that it is gone by that time */
+	bool seen_after;      /* at work after the inventory retired it */
+	bool not_started;     /* by the inventory it began after that time */
+	bool outside;         /* there is an inventory, and it does not have it */
+	bool ended;           /* the process, before that time, and nothing else of it is known */
+	int64_t restarted_ns; /* newest known start of its container; TIME_UNKNOWN: none known */
+	int64_t age_at_ns;    /* time against which age counts */
+	int64_t max_age_ns;   /* TIME_UNKNOWN: any */
+	int64_t refused_ns;   /* last over-long prompt that it refused; TIME_UNKNOWN: none */
+	bool may_have_served; /* an over-long prompt was, or may have been, served through it */
+	bool served_over;     /* one was for sure */
+};
+
+struct boot_verdict {
+	enum deploy_verdict verdict;
+	enum rung rung;
+	enum fix fix;           /* of its version */
+	uint32_t reasons;       /* bit per enum deploy_reason */
+	uint32_t policy;        /* bit per enum policy_reason */
+	int64_t evidence_ns;    /* newest record of the version */
+	int64_t fixed_ns;       /* first one by the process that says fixed; TIME_UNKNOWN: none */
+	const struct claim *by; /* the record that decides; NULL: none */
+};
+struct boot_verdict deploy_judge(const struct boot_evidence *e);
+
+/* ---- the evidence of a case (deploy_evidence.c) ---- */
+
+struct deploy_boot {
+	int64_t started_ns, ended_ns, seen_ns; /* seen: first sign of it */
+	struct text role, engine, version, commit, model, backend, refs;
+	int64_t context_len, pool_tokens, input_limit; /* UNSAID; of several ranks the least */
+	enum tri exceeds;
+	struct claim *claims;
+	size_t n_claims, cap_claims;
+	int64_t
+	    refused_ns; /* over-long prompts: the first refused, the first that may have been served, that was for sure */
+	int64_t may_have_served_ns,
+	    served_over_ns;                 /* TIME_UNKNOWN: none; the lowest that is known: at an unknown time */
+	struct ref refused_ref, served_ref; /* len 0: none */
+	int64_t *ids;                       /* rows of boot: one for each rank */
+	size_t n_ids, cap_ids;
+};
+
+struct container_seen {
+	int64_t at_ns, started_ns, ended_ns, restarts;
+	struct text digest, image, container, node, state, role;
+	bool there; /* it runs, by this record */
+	bool vague; /* as of a claim */
+	bool holds; /* its image is known to hold a package of the policy */
+	struct ref ref;
+};
+
+struct replica {
+	struct text name;
+	int64_t last_ns; /* last sign of it */
+	struct deploy_boot *boots;
+	size_t n_boots, cap_boots;
+	struct claim *loose; /* that belong to no boot */
+	size_t n_loose, cap_loose;
+	struct container_seen *containers;
+	size_t n_containers, cap_containers;
+	const struct inventory_row *listed; /* NULL: not in the inventory, or there is none */
+};
+
+struct replica_name { /* a name or another one of a replica */
+	struct text name;
+	struct replica *is; /* NULL: several have it */
+};
+
+struct deploy {
+	struct case_file *c;
+	const struct policy *policy;
+	struct policy *own_policy; /* where none was given */
+	const struct inventory *inventory;
+	struct arena arena;
+	struct replica **replicas; /* by name, once all are there */
+	size_t n, cap;
+	struct replica_name *names; /* hash table */
+	size_t n_names, cap_names;
+	enum rung fleet_rung; /* of the fix, whoever runs it: built, or ordered */
+	int64_t last_ns;      /* last event of the case */
+};
+
+int deploy_collect(struct deploy **ret, struct analysis *a, struct err *err) MUST_CHECK;
+void deploy_free(struct deploy *d); /* accepts NULL */
+enum tri context_exceeds_pool(struct text engine, int64_t context, int64_t pool, int64_t limit);
+/* The replica that a worker is, under whatever name and rank; NULL: none, or several. */
+struct replica *deploy_find(struct deploy *d, struct text worker);
+int deploy_replica(struct deploy *d, struct text worker, struct replica **ret,
+		   struct err *err) MUST_CHECK; /* made if need be */
+/* Gives a record to the boot that it speaks of. Its texts are copied, its answer of the policy is filled in. */
+int deploy_claim(struct deploy *d, struct replica *r, struct claim c, struct err *err) MUST_CHECK;
+/* A growing array in the arena. */
+int deploy_grow(struct deploy *d, void **list, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;
+int deploy_keep(struct deploy *d, struct text *t, struct err *err) MUST_CHECK; /* copies it into the arena */
+/* Columns of an event: its time, corrected as its source's clock is; E is the table's alias. */
+#define DEPLOY_TIME(E)                                                                               \
+	"CASE WHEN " E ".ts_quality = 5 THEN NULL ELSE " E ".ts_ns - coalesce((SELECT CASE WHEN " E  \
+	".ts_quality IN (2, 3) THEN k.offset_ns ELSE k.skew_ns END FROM clock k WHERE k.source = " E \
+	".source AND k.from_off <= " E ".byte_off ORDER BY k.from_off DESC LIMIT 1), 0) END"
+/* deploy_install.c: what is installed, and which containers there are */
+int deploy_installs(struct deploy *d, struct err *err) MUST_CHECK;

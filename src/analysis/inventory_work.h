@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inventory_work.h - an inventory in memory; private to inventory*.c */
+#pragma once
+
+#include "pagetrail/arena.h"
+#include "pagetrail/digest.h"
+#include "pagetrail/inventory.h"
+
+struct inventory {
+	struct arena arena;
+	struct inventory_row *rows;
+	size_t n, cap;
+	char sha256[SHA256_HEX];
+	struct text path;
+};
+
+struct inventory_reader {
+	struct inventory *inv;
+	void (*warn)(void *ctx, struct text what);
+	void *ctx;
+};
+
+/* Adds a row; its texts are copied. */
+int inventory_add(struct inventory_reader *r, const struct inventory_row *row, struct err *err) MUST_CHECK;
+void inventory_warn(struct inventory_reader *r, const char *fmt, struct text t);
+/* "repository@sha256:…", "docker-pullable://…@sha256:…" or "sha256:…": the digest, in lower case in the arena. Empty: none. */
+struct text inventory_digest(struct inventory *inv, struct text image);
+/* inventory_kube.c */
+int inventory_read_json(struct inventory_reader *r, struct text content, struct err *err) MUST_CHECK;

@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# deploy.py - every verdict of a small fleet, at every time, with and without inventory, and with files taken away
+import csv
+import io
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect, one_line_error, rounds
+
+POLICY = {"schema_version": "1.7.3", "id": "x_test-1", "modified": "2026-09-01T00:00:00Z", "affected": [
+    {"package": {"ecosystem": "PyPI", "name": "sglang"},
+     "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "0.5.22"}]}],
+     "database_specific": {"pagetrail": {"requires": {"disaggregated": True}, "trigger": "input_limit", "max_evidence_age": "P7D"}}}]}
+DIGEST = "sha256:" + "0123456789abcdef" * 4
+COLUMNS = """replica boot_started_at engine version commit image_digest rung pool_tokens context_len context_exceeds_pool verdict reasons
+evidence_at refs""".split()
+VERDICTS = "verified_fixed verified_affected conflicting stale undetermined not_observed retired".split()
+
+
+def log(role, start, pool=681280, day="2026-09-14", more=()):
+    mode = "null" if role == "unified" else role
+    return "".join(f"[{day} {t}] {m}\n" for t, m in [
+        (start, f"server_args=ServerArgs(model_path='/models/m-1t', context_length=1048576, page_size=64, host='0.0.0.0', port=30000, "
+                f"tp_size=1, dp_size=1, disaggregation_mode='{mode}', disaggregation_transfer_backend='mooncake')"),
+        (start[:6] + "20", f"max_total_num_tokens={pool}, chunked_prefill_size=8192, max_prefill_tokens=16384, "
+                              f"max_running_requests=24, context_len=1048576, available_gpu_mem=2.74 GB"),
+        (start[:6] + "40", "The server is fired up and ready to roll!"), *more])
+
+
+def info(role, version, at, pool=681280, day="2026-09-14"):
+    mode = "null" if role == "unified" else role
+    return f"# collected {day}T{at}Z by hand\n" + json.dumps(
+        {"model_path": "/models/m-1t", "context_length": 1048576, "host": "0.0.0.0", "port": 30000, "page_size": 64, "tp_size": 1, "dp_size": 1,
+         "disaggregation_mode": mode, "disaggregation_transfer_backend": "mooncake", "max_total_num_tokens": pool,
+         "max_req_input_len": min(1048576, pool) - 6, "internal_states": [{}], "version": version})
+
+
+def freeze(name, version, at):
+    return f"# collected 2026-09-14T{at}Z on {name}\ntorch==2.8.0\nsglang=={version}\n"
+
+
+def pod(name, started, restarts=0):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"role": "prefill"}},
+            "spec": {"nodeName": "gpu-1", "containers": [{"name": "engine", "image": "registry.example/engine:v1"}]},
+            "status": {"phase": "Running", "containerStatuses": [
+                {"name": "engine", "image": "registry.example/engine:v1", "imageID": "registry.example/engine@" + DIGEST,
+                 "restartCount": restarts, "state": {"running": {"startedAt": started}}}]}}
+
+
+FILES = {
+    "fixed-0/engine.log": log("prefill", "08:00:00", more=[
+        ("08:40:00", "Input length (700123 tokens) exceeds the maximum allowed length (681274 tokens). Use a shorter input or enable "
+                     "--allow-auto-truncate., self.rid='31c9'")]),
+    "fixed-0/server_info.json": info("prefill", "0.5.22", "08:30:00"),
+    "affected-0/engine.log": log("decode", "08:00:00", 1200000),
+    "affected-0/server_info.json": info("decode", "0.5.21", "08:30:00", 1200000),
+    "conflict-0/engine.log": log("prefill", "08:00:00"),
+    "conflict-0/server_info.json": info("prefill", "0.5.22", "08:30:00"),
+    "conflict-0/pip-freeze.txt": freeze("conflict-0", "0.5.21", "09:00:00"),
+    "served-0/engine.log": log("prefill", "08:00:00"),
+    "served-0/server_info.json": info("prefill", "0.5.22", "08:30:00"),
+    "served-0/requests.jsonl": json.dumps(
+        {"timestamp": "2026-09-14T09:10:01", "event": "request.finished", "rid": "p1", "obj": {"bootstrap_room": 77, "stream": False},
+         "out": {"meta_info": {"id": "p1", "finish_reason": {"type": "length"}, "prompt_tokens": 700123, "completion_tokens": 1}}}) + "\n",
+    "restart-0/engine.log": log("decode", "06:00:00", 1200000, more=[("09:00:00", "Finished server process [4711]")]) +
+    log("decode", "09:05:00", 1200000),
+    "restart-0/server_info.json": info("decode", "0.5.21", "06:30:00", 1200000),
+    "restart-0/server_info_2.json": info("decode", "0.5.22", "09:30:00", 1200000),
+    "stale-0/engine.log": log("prefill", "08:00:00", day="2026-09-01"),
+    "stale-0/server_info.json": info("prefill", "0.5.22", "08:30:00", day="2026-09-01"),
+    "kube-0/engine.log": log("prefill", "08:00:00"),
+    "kube-0/server_info.json": info("prefill", "0.5.22", "08:30:00"),
+    "pods.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod("kube-0", "2026-09-14T09:30:00Z"), pod("image-0", "2026-09-14T07:00:00Z")],
+                             "collected_at": "2026-09-14T09:45:00Z"}),
+    "bom.json": json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {
+        "timestamp": "2026-09-09T18:00:00Z", "component": {"type": "container", "name": "registry.example/engine", "version": DIGEST,
+                                                           "purl": "pkg:oci/engine@" + DIGEST.replace(":", "%3A")}},
+        "components": [{"type": "library", "name": "sglang", "version": "0.5.22", "purl": "pkg:pypi/sglang@0.5.22"}]}),
+    "dev-0/engine.log": log("decode", "08:00:00", 1200000),
+    "dev-0/server_info.json": info("decode", "0.5.22.dev3+gabcdef01", "08:30:00", 1200000),
+    "disk-0/pip-freeze.txt": freeze("disk-0", "0.5.22", "09:00:00"),
+    "uni-0/engine.log": log("unified", "08:00:00"),
+    "uni-0/server_info.json": info("unified", "0.5.21", "08:30:00"),
+    "silent-0/engine.log": log("decode", "08:00:00", 1200000),
+    "gone-0/engine.log": log("decode", "06:00:00", 1200000, more=[("07:00:00", "Finished server process [4711]")]),
+    "gone-0/server_info.json": info("decode", "0.5.21", "06:30:00", 1200000),
+    "ended-0/engine.log": log("decode", "06:00:00", 1200000, more=[("07:00:00", "Finished server process [4711]")]),
+    "ended-0/server_info.json": info("decode", "0.5.22", "06:30:00", 1200000),
+    "extra-0/engine.log": log("decode", "08:00:00", 1200000),
+    "extra-0/server_info.json": info("decode", "0.5.22", "08:30:00", 1200000),
+    "gateway/access.jsonl": json.dumps({"request_id": "z-1", "status": 200, "start_time": "2026-09-14T09:10:00Z", "duration": 3000, "method": "POST",
+                                        "path": "/v1/completions", "bytes_sent": 900, "bootstrap_room": 77, "prompt_tokens": 700123,
+                                        "completion_tokens": 20, "tenant": "a", "upstream_host": "10.0.0.9:30000"}) + "\n" +
+    json.dumps({"request_id": "z-2", "status": 413, "start_time": "2026-09-14T09:50:00Z", "duration": 2, "method": "POST",
+                "path": "/v1/completions", "bytes_sent": 90, "prompt_tokens": 800000, "completion_tokens": 0, "tenant": "a"}) + "\n",
+}
+for number, (file, text) in enumerate(sorted(FILES.items())):  # files of the same bytes would be one
+    FILES[file] = text.replace("tp_size=1, dp_size=1,", f"random_seed={number}, tp_size=1, dp_size=1,").replace(
+        '"tp_size": 1,', f'"random_seed": {number}, "tp_size": 1,')
+INVENTORY = "\ufeffreplica,role,state,retired_at,rack,image_digest\r\n" + "".join(f"{n},,,,\"a,\n1\",\r\n" for n in (
+    "fixed-0 affected-0 conflict-0 served-0 restart-0 stale-0 kube-0 image-0 dev-0 disk-0 uni-0 silent-0 lost-0 ended-0").split()) + \
+    "gone-0,decode,retired,2026-09-14T07:00:00Z,,\r\n"
+WANT = {  # replica: verdict, rung, a reason
+    "fixed-0": ("verified_fixed", "L5", None),
+    "affected-0": ("verified_affected", "L4", "version_in_range"),
+    "conflict-0": ("conflicting", "L4", "versions_conflict"),
+    "served-0": ("conflicting", "L4", "served_over_limit"),
+    "restart-0": ("verified_fixed", "L4", None),
+    "stale-0": ("stale", "L4", "older_than_allowed"),
+    "kube-0": ("stale", "L4", "restarted_since"),
+    "image-0": ("undetermined", "L3", "process_not_seen"),
+    "dev-0": ("undetermined", "L4", "version_needs_commit"),
+    "disk-0": ("undetermined", "L3", "process_not_seen"),
+    "uni-0": ("undetermined", "L4", "requirements_not_met"),
+    "silent-0": ("undetermined", None, "no_version"),
+    "lost-0": ("not_observed", None, "not_seen"),
+    "ended-0": ("stale", "L4", "process_ended"),
+    "gone-0": ("retired", "L4", None),
+    "extra-0": ("verified_fixed", "L4", "outside_inventory"),
+}
+
+
+def ingest(box, case, files):
+    shutil.rmtree(box.path("logs"), ignore_errors=True)
+    for name, text in files.items():
+        box.write("logs/" + name, text)
+    return box.json("ingest", case, "logs", code=(0, 3))
+
+
+def deploy(box, case, *more, code=(0, 1)):
+    doc = box.json("deploy", case, "--policy", "policy.json", *more, code=code)
+    now = {r["replica"]: r for r in doc["rows"] if r["current"]}
+    return doc, now
+
+
+with Box() as box:
+    box.write("policy.json", json.dumps(POLICY))
+    box.write("hosts.csv", INVENTORY)
+    for row in ingest(box, "case.ptc", FILES)["rows"]:
+        expect(row["unparsed"] == 0 and row["format"], f"{row['path']} to be read: {row}")
+
+    # every verdict, its rung, its reason, its records
+    doc, now = deploy(box, "case.ptc", "--inventory", "hosts.csv", code=1)
+    for name, (verdict, rung, reason) in WANT.items():
+        r = now[name]
+        expect(r["verdict"] == verdict, f"{name}: {verdict}, got {r['verdict']} {r['reasons']} {r['evidence']}")
+        expect(rung is None or r["rung"] == rung, f"{name}: rung {rung}, got {r['rung']} {r['evidence']}")
+        expect(reason is None or reason in r["reasons"], f"{name}: because of {reason}, got {r['reasons']}")
+        for ref in r["refs"]:
+            box.run("show", "case.ptc", ref)
+        expect(all(k in r for k in COLUMNS), f"{name}: the columns of the contract")
+        expect(bool(r["refs"]) == (name != "lost-0"), f"{name}: records, got {r['refs']}")
+    expect(set(now) == set(WANT), f"these replicas, got {sorted(now)}")
+    expect(now["fixed-0"]["context_exceeds_pool"] == "yes" and now["affected-0"]["context_exceeds_pool"] == "no"
+           and now["disk-0"]["context_exceeds_pool"] == "unknown", "context against the pool, of each role")
+    expect(now["image-0"]["image_digest"] == DIGEST and now["image-0"]["version"] == "0.5.22" and now["kube-0"]["node"] == "gpu-1",
+           f"an image's packages by its digest, got {now['image-0']}")
+    expect(now["fixed-0"]["inventory"] == {"rack": "a,\n1"}, f"other columns to be kept, got {now['fixed-0']['inventory']}")
+    expect([r["verdict"] for r in doc["rows"] if r["replica"] == "restart-0"] == ["verified_affected", "verified_fixed"],
+           "a row for each boot, judged at its own end")
+    totals = doc["totals"]
+    expect(totals["inventory"] == 15 and totals["outside_inventory"] == 1 and totals["observed"] == 14, f"totals: {totals}")
+    expect(sum(totals[v] for v in VERDICTS) == totals["inventory"], f"verdicts to add up: {totals}")
+    expect(totals["verified_fixed"] == 2 and totals["verified_fixed_percent"] == 14.2 and totals["retired"] == 1, f"2 of 14: {totals}")
+    expect(totals["text"].startswith("2 of 15 replicas in inventory hosts.csv verified fixed as of 2026-09-14T09:50:00"), totals["text"])
+    expect(doc["params"]["policy_id"] == "x_test-1", "the policy to be named")
+
+    # no inventory: no percentage, and nobody is retired
+    doc, now = deploy(box, "case.ptc", code=1)
+    expect(doc["totals"]["inventory"] is None and doc["totals"]["verified_fixed_percent"] is None and "%" not in doc["totals"]["text"]
+           and doc["totals"]["outside_inventory"] == 0, f"no percentage: {doc['totals']}")
+    expect("lost-0" not in now and now["gone-0"]["verdict"] == "stale" and "process_ended" in now["gone-0"]["reasons"], "ended is not retired")
+    expect(all("outside_inventory" not in r["reasons"] for r in doc["rows"]), "nobody is outside of no inventory")
+    expect("disk-0" not in now or now["disk-0"]["verdict"] == "undetermined", "a list of packages decides nothing")
+
+    # at a time: what was known then, of what ran then
+    for at, name, verdict, reason in [
+            ("06:45:00", "restart-0", "verified_affected", None), ("08:59:59", "restart-0", "verified_affected", None),
+            ("09:02:00", "restart-0", "stale", "process_ended"), ("09:20:00", "restart-0", "undetermined", "no_version"),
+            ("09:30:00", "restart-0", "verified_fixed", None), ("05:00:00", "restart-0", "not_observed", "not_seen"),
+            ("08:59:00", "conflict-0", "verified_fixed", None), ("09:00:00", "conflict-0", "conflicting", "versions_conflict"),
+            ("09:00:00", "served-0", "verified_fixed", None), ("09:11:00", "served-0", "conflicting", "served_over_limit"),
+            ("09:00:00", "kube-0", "verified_fixed", None), ("06:45:00", "gone-0", "verified_affected", None),
+            ("08:35:00", "fixed-0", "verified_fixed", None), ("08:10:00", "fixed-0", "undetermined", "no_version")]:
+        doc, now = deploy(box, "case.ptc", "--inventory", "hosts.csv", "--at", f"2026-09-14T{at}Z")
+        r = now[name]
+        expect(r["verdict"] == verdict and (not reason or reason in r["reasons"]), f"{name} at {at}: {verdict}, got {r['verdict']} {r['reasons']}")
+        expect(len(doc["rows"]) == len(now) == len(WANT), "one row a replica")
+        expect(not r["evidence_at"] or r["evidence_at"] <= f"2026-09-14T{at}Z", "nothing that became known later")
+    expect(deploy(box, "case.ptc", "--at", "2026-09-14T08:35:00Z")[1]["fixed-0"]["rung"] == "L4", "no behaviour yet")
+    _, late = deploy(box, "case.ptc", "--as-of", "2026-09-30T00:00:00Z")
+    expect(late["fixed-0"]["verdict"] == "stale" and late["affected-0"]["verdict"] == "stale", "age counts against --as-of")
+
+    # window, pairs, what served without the fix, what a gateway refused
+    doc, _ = deploy(box, "case.ptc")
+    expect(doc["served_after_fix"]["first_fixed_at"] == "2026-09-01T08:30:00Z" and doc["served_after_fix"]["responses"] == 1,
+           f"served after the fix: {doc['served_after_fix']}")
+    after = box.json("query", "case.ptc", "deploy_served_after_fix", "--policy", "policy.json")["rows"]
+    expect([r["prefill_replica"] for r in after] == ["served-0"], f"by whom: {after}")
+    expect(doc["affected_window_end"] is None, f"no response of an affected boot, got {doc['affected_window_end']}")
+    pairs = {(p["prefill_replica"], p["decode_replica"]): p for p in doc["pairs"]}
+    expect(pairs["fixed-0", "affected-0"]["mismatch_tokens"] == 1048570 - 681274, f"limits of a pair: {pairs['fixed-0', 'affected-0']}")
+    expect(("fixed-0", "gone-0") not in pairs and ("stale-0", "gone-0") in pairs, "only what ran together")
+    gates = doc["gateway_limits"]
+    expect(len(gates) == 1 and gates[0]["refused"] == 1 and gates[0]["shortest_refused"] == 800000 and gates[0]["basis"] == "upstream_named"
+           and gates[0]["refs"], f"what the gateway refused: {gates}")
+
+    # the forms of output
+    rows = list(csv.DictReader(io.StringIO(box.run("deploy", "case.ptc", "--csv", code=1).stdout.decode())))
+    expect({r["replica"] for r in rows} == set(WANT) - {"lost-0", "disk-0"}, f"CSV: {sorted({r['replica'] for r in rows})}")
+    table = box.run("deploy", "case.ptc", "--inventory", "hosts.csv", "--policy", "policy.json", code=1, env={"COLUMNS": "80"}).stdout.decode()
+    expect(all(len(line) <= 80 for line in table.splitlines()), "a table of 80 columns:\n" + table)
+    expect("2 of 15 replicas in inventory" in " ".join(table.split()), table)
+    expect(box.json("query", "case.ptc", "deploy")["rows"], "the built-in policy without another one")
+
+    # all is well: exit code 0
+    good = {n: t for n, t in FILES.items() if n.startswith(("fixed-0", "extra-0", "gone-0"))}
+    ingest(box, "good.ptc", good)
+    box.write("good.csv", "replica,state\nfixed-0,active\nextra-0,\ngone-0,retired\n")
+    doc, _ = deploy(box, "good.ptc", "--inventory", "good.csv", code=0)
+    expect(doc["totals"]["verified_fixed_percent"] == 100.0, f"all of those that are left: {doc['totals']}")
+    box.write("more.csv", "replica,state\nfixed-0,active\nextra-0,\ngone-0,retired\nlost-0,active\n")
+    deploy(box, "good.ptc", "--inventory", "more.csv", code=1)
+    box.write("back.csv", "replica,state,retired_at\nfixed-0,retired,2026-09-14T08:10:00Z\n")
+    _, now = deploy(box, "good.ptc", "--inventory", "back.csv", code=1)
+    expect(now["fixed-0"]["verdict"] == "conflicting" and "seen_after_retired" in now["fixed-0"]["reasons"], "retired, and at work")
+    box.write("later.csv", "replica,started_at\nfixed-0,2026-09-14T07:59:00Z\nnew-0,2026-09-14T12:00:00Z\n")
+    doc, now = deploy(box, "good.ptc", "--inventory", "later.csv", "--at", "2026-09-14T08:50:00Z")
+    expect(doc["totals"]["inventory"] == 1 and now["new-0"]["reasons"][:1] == ["not_seen"] and "not_started_yet" in now["new-0"]["reasons"],
+           f"what had not begun does not count: {doc['totals']} {now['new-0']}")
+    pods = {"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod", **pod("fixed-0", "2026-09-14T07:59:00Z")}, {"kind": "Service", "metadata": {"name": "s"}},
+            {"kind": "Pod", "metadata": {"name": "gone-0"}, "spec": {}, "status": {"phase": "Succeeded"}}, {"kind": "Pod", **pod("extra-0", "2026-09-14T07:59:00Z")}]}
+    box.write("pods.json", json.dumps(pods))
+    doc, now = deploy(box, "good.ptc", "--inventory", "pods.json", code=0)
+    expect(doc["totals"]["inventory"] == 3 and now["gone-0"]["verdict"] == "retired", f"pods as the inventory: {doc['totals']}")
+    box.write("nodes.json", json.dumps({"kind": "NodeList", "items": [{"metadata": {"name": "fixed-0"}, "spec": {"unschedulable": True}}]}))
+    doc, now = deploy(box, "good.ptc", "--inventory", "nodes.json")
+    expect(doc["totals"]["inventory"] == 1 and now["fixed-0"]["verdict"] == "verified_fixed", f"nodes as the inventory: {doc['totals']}")
+
+    # wrong inventories: one line with row and column
+    for text, said in [("", "empty"), ("name,role\na,b\n", "line 1, column 1"), ("replica,role\na,both\n", "line 2, column 2"),
+                       ("replica,state\na,\nb,gone\n", "line 3, column 2"), ("replica,started_at\na,yesterday\n", "line 2, column 2"),
+                       ("replica,image_digest\na,v0.5.22\n", "line 2, column 2"), ("replica\n\"a\n", "line 2, column 1"),
+                       ("replica,role\n\"a\"x,prefill\n", "line 2, column 1"), ("replica\na\nb\na\n", "lines 2 and 4"),
+                       ("replica,role\n,prefill\n", "line 2, column 1"), ("replica\na,b\n", "line 2, column 2"),
+                       ("replica,replica\na,b\n", "line 1, column 2"), ("replica," * 70 + "\n", "line 1, column"),
+                       ("replica\n" + "x" * 300 + "\n", "line 2, column 1"), ("replica,node\n\"a\nb\",\"c\nd\"\nq,w,e\n", "line 5, column 3"),
+                       ("{\"kind\":\"List\"}", "no list of pods"), ("{\"items\":[", "no JSON"), ("[1]", "no list of pods"),
+                       ("{\"kind\":\"List\",\"items\":[{\"kind\":\"Pod\"}]}", "items[0].metadata.name"),
+                       ("{\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"startTime\":\"soon\"}}]}", "items[0].status.startTime"),
+                       ("{\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"metadata\":{\"name\":\"a\"}}]}", "items 0 and 1"),
+                       ("replica\n\x1b[31m\u202e\"\n", None)]:
+        box.write("wrong.csv", text)
+        p = box.run("deploy", "good.ptc", "--inventory", "wrong.csv", code=3 if said else (0, 1))
+        line = one_line_error(p) if said else ""
+        expect(not said or (said in line and "wrong.csv" in line), f"{text[:60]!r}: '{said}', got {line!r}")
+        expect(b"\x1b" not in p.stdout + p.stderr, "no control bytes on a terminal")
+    one_line_error(box.run("deploy", "good.ptc", "--inventory", "no-such-file", code=3))
+    one_line_error(box.run("deploy", "good.ptc", "--at", "noon", code=2))
+    one_line_error(box.run("deploy", "good.ptc", "--policy", "no-such-file", code=3))
+
+    # files taken away, one at a time: nobody becomes fixed or retired for want of a record. Only where two records contradict each other,
+    # or a younger one supersedes an older one, does the other one remain: then the file was that replica's own (or the gateway's).
+    _, full = deploy(box, "case.ptc", "--inventory", "hosts.csv")
+    names = sorted(FILES)
+    for name in names[::rounds(1, 4)]:
+        if os.path.exists(box.path("less.ptc")):
+            os.remove(box.path("less.ptc"))
+        ingest(box, "less.ptc", {n: t for n, t in FILES.items() if n != name})
+        _, less = deploy(box, "less.ptc", "--inventory", "hosts.csv")
+        for replica, r in less.items():
+            was = full[replica]["verdict"]
+            if r["verdict"] in ("verified_fixed", "retired") and r["verdict"] != was:
+                own = name.startswith(replica) or name == "pods.json" or (replica == "served-0" and name.startswith("gateway"))
+                expect(was in ("conflicting", "stale") and own, f"without {name}, {replica} is {r['verdict']}, and was {was}")
+        expect(less.get("gone-0", {"verdict": "retired"})["verdict"] == "retired", "the inventory alone retires")
