@@ -215,7 +215,8 @@ static int set_pack(struct task *t, struct err *err)
 	for (unsigned i = 0; i < s->w->info->n_columns; i++) {
 		struct column *c = &s->columns[i];
 		for (uint32_t k = 0; c->places && k < s->n; k++)
-			c->texts[k] = (struct text){s->texts.ptr + c->places[k].off, c->places[k].len};
+			c->texts[k] = c->has[k] ? (struct text){s->texts.ptr + c->places[k].off, c->places[k].len}
+						: (struct text){0};
 		cells[i] = (struct row_cells){c->has, c->ints, c->texts, c->refs, c->ref_end};
 	}
 	buf_clear(&s->data);
