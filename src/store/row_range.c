@@ -67,7 +67,7 @@ static int fetch(struct row_range *r, struct row_book *b, uint32_t from, uint32_
 {
 	const struct row_directory *d = &b->directory;
 	struct range_chunks *x = r->chunks;
-	x->entries = d->entries + from;
+	x->entries = d->n ? d->entries + from : NULL; /* an empty table has no array */
 	x->n = to - from;
 	x->at = x->n; /* none is open */
 	x->bytes = arena_array(&x->arena, (size_t)x->n + 1, sizeof(*x->bytes));
