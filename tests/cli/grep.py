@@ -148,7 +148,7 @@ with Box() as box:
                 seen += p.returncode != 0
                 expect(p.stdout == want if p.returncode == 0 else p.stderr.startswith(b"pagetrail: "),
                        f"{args[3]} to find what it found, or an error, with {change} in page {page + 1}, got {p.returncode}")
-    expect(seen > tried / 2, f"most of it to be noticed, got {seen} errors")
+    expect(seen > rounds(tried / 2, 0), f"most of it to be noticed, got {seen} errors")  # a few pages may be those of other tables
 
     # the last line of a log whose writer was not done: no value is taken from what may go on
     box.run("simulate", "r", "--scenario", "incident", "--seed", "3")
