@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_version.c - PEP 440: what is a version, and which is the later one
  *
- * PAGETRAIL_SEED repeats a run of the property test. Where ../shared/reference/schemas/pep440_vectors.json is (PAGETRAIL_VECTORS
- * names it), its lists are checked too.
+ * PAGETRAIL_SEED repeats a run of the property test. Where PAGETRAIL_VECTORS names a file with lists of versions (JSON: ascending,
+ * ascending_engine, equal, invalid), those are checked too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -228,10 +228,9 @@ static void test_vectors(void **state)
 {
 	(void)state;
 	const char *path = getenv("PAGETRAIL_VECTORS");
-	path = path ? path : "../shared/reference/schemas/pep440_vectors.json";
-	FILE *f = fopen(path, "rb");
+	FILE *f = path ? fopen(path, "rb") : NULL;
 	if (!f) {
-		print_message("# skipped: no %s\n", path);
+		print_message("# skipped: PAGETRAIL_VECTORS names no file\n");
 		return;
 	}
 	static char bytes[1 << 20];
