@@ -77,6 +77,11 @@ struct json_iter {
 struct json_iter json_iter(struct json_value v);
 bool json_next(struct json_iter *it, struct text *ret_key, struct json_value *ret_value);
 
+/* Goes over the members of an object. odd() is called for each that is not in known[] (of which there may be 64), and for one of
+ * those that was there before: `again` is its name then, else NULL. What it returns but 0 ends the walk, and is returned. */
+int json_keys(struct json_value v, const char *const *known, size_t n_known,
+	      int (*odd)(void *ctx, struct text key, const char *again), void *ctx);
+
 /* Writes v as compact JSON (for keeping a nested value as one text). */
 int json_write(struct json_value v, struct buf *out, struct err *err) MUST_CHECK;
 

@@ -104,8 +104,6 @@ size_t policy_place(const struct policy *p, size_t entry);
 /* The shortest of all entries; TIME_UNKNOWN: none. */
 int64_t policy_max_age_ns(const struct policy *p);
 struct text policy_id(const struct policy *p);
-struct text policy_modified(const struct policy *p);
-struct text policy_summary(const struct policy *p);        /* may be empty */
 const char *policy_sha256(const struct policy *p);         /* of the document, hex */
 const char *policy_commits_sha256(const struct policy *p); /* of its lists of commits, comma between; "" none */
 struct text policy_origin(const struct policy *p);         /* its file's path as given, or "builtin:NAME" */

@@ -305,16 +305,6 @@ struct text policy_id(const struct policy *p)
 	return p->id;
 }
 
-struct text policy_modified(const struct policy *p)
-{
-	return p->modified;
-}
-
-struct text policy_summary(const struct policy *p)
-{
-	return p->summary;
-}
-
 struct text policy_origin(const struct policy *p)
 {
 	return p->origin;

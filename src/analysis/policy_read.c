@@ -49,27 +49,19 @@ void warning(struct reading *r, const char *format, ...)
 	r->warn(r->ctx, (struct text){said, MIN((size_t)n, sizeof(said) - 1)});
 }
 
+static int odd_key(void *ctx, struct text key, const char *again)
+{
+	struct reading *r = ctx;
+	if (again) /* which of them is meant, nobody can know */
+		return wrong(r, again, "one member of that name");
+	warning(r, "the key '%.*s' of %s%s is not known, and not read", (int)MIN(key.len, (size_t)200), key.ptr,
+		*r->place ? "" : "the policy's top", r->place);
+	return 0;
+}
+
 int check_keys(struct reading *r, struct json_value v, const char *const *known, size_t n_known)
 {
-	struct json_iter it = json_iter(v);
-	struct text key;
-	struct json_value value;
-	uint64_t seen = 0;
-	if (!json_is_object(v))
-		return 0;
-	while (json_next(&it, &key, &value)) {
-		size_t i = 0;
-		while (i < n_known && !text_is(key, known[i]))
-			i++;
-		if (i == n_known)
-			warning(r, "the key '%.*s' of %s%s is not known, and not read", (int)MIN(key.len, (size_t)200),
-				key.ptr, *r->place ? "" : "the policy's top", r->place);
-		else if (seen >> i & 1) /* which of them is meant, nobody can know */
-			return wrong(r, known[i], "one member of that name");
-		else
-			seen |= UINT64_C(1) << i;
-	}
-	return 0;
+	return json_keys(v, known, n_known, odd_key, r);
 }
 
 static size_t count(struct json_value list)
@@ -338,8 +330,6 @@ static int take_times(struct reading *r, struct json_value doc)
 		if (!json_string(v, &t) || t.len > NAME_MAX_BYTES || !stamp_parse_iso(t, &at, &used) || used != t.len ||
 		    at.quality != STAMP_ZONED)
 			return wrong(r, keys[i], "a time such as 2026-09-09T14:00:00Z");
-		if (!i && !(r->p->modified = arena_text(&r->p->arena, t)).ptr)
-			return err_nomem(r->err);
 	}
 	return json_given(json_get(doc, "withdrawn")) ? wrong(r, "withdrawn", "a policy that was not withdrawn") : 0;
 }
@@ -352,7 +342,6 @@ static int take_document(struct reading *r, struct json_value doc)
 					   "references",     "credits", "database_specific"};
 	struct policy_needs defaults = {.max_age_ns = TIME_UNKNOWN};
 	struct json_value own = json_get(doc, "database_specific");
-	struct text summary;
 	if (!json_is_object(doc))
 		return wrong(r, "", "an OSV document, an object,");
 	int rc = check_keys(r, doc, keys, ARRAY_SIZE(keys));
@@ -360,8 +349,6 @@ static int take_document(struct reading *r, struct json_value doc)
 		rc = take_text(r, json_get(doc, "id"), "id", "a text of 1 to 256 bytes", &r->p->id);
 	if (rc == 0)
 		rc = take_times(r, doc);
-	if (rc == 0 && json_string(json_get(doc, "summary"), &summary))
-		r->p->summary = arena_text(&r->p->arena, text_sub(summary, 0, MESSAGE_MAX_BYTES));
 	if (rc == 0 && json_given(own) && !json_is_object(own))
 		rc = wrong(r, "database_specific", "an object");
 	size_t was = enter(r, "database_specific");

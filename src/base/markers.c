@@ -16,39 +16,44 @@ static int wrong(struct err *err, size_t at, const char *key, const char *expect
 		       key, expected);
 }
 
+struct warning {
+	const char *place;
+	void (*warn)(void *ctx, struct text what);
+	void *ctx;
+};
+
+static int warn_of(void *ctx, struct text key, const char *again)
+{
+	const struct warning *w = ctx;
+	char said[512];
+	if (again)
+		return 0;
+	int n = snprintf(said, sizeof(said), "the key '%.*s' of %s is not known, and not read",
+			 (int)MIN(key.len, (size_t)200), key.ptr, w->place);
+	w->warn(w->ctx, (struct text){said, MIN((size_t)n, sizeof(said) - 1)});
+	return 0;
+}
+
 static void warn_unknown(struct json_value v, const char *place, const char *const *known, size_t n_known,
 			 void (*warn)(void *ctx, struct text what), void *ctx)
 {
-	struct json_iter it = json_iter(v);
-	struct text key;
-	struct json_value value;
-	while (warn && json_next(&it, &key, &value)) {
-		bool there = false;
-		for (size_t i = 0; i < n_known; i++)
-			there |= text_is(key, known[i]);
-		char said[512];
-		if (!there) {
-			int n = snprintf(said, sizeof(said), "the key '%.*s' of %s is not known, and not read",
-					 (int)MIN(key.len, (size_t)200), key.ptr, place);
-			warn(ctx, (struct text){said, MIN((size_t)n, sizeof(said) - 1)});
-		}
-	}
+	if (warn)
+		json_keys(v, known, n_known, warn_of, &(struct warning){place, warn, ctx});
+}
+
+static int note_twice(void *ctx, struct text key, const char *again)
+{
+	(void)key;
+	*(const char **)ctx = again;
+	return again != NULL;
 }
 
 /* Of two members of one name only the first would be read: which of them is meant, nobody can know. */
 static const char *given_twice(struct json_value v, const char *const *known, size_t n_known)
 {
-	for (size_t i = 0; i < n_known; i++) {
-		struct json_iter it = json_iter(v);
-		struct text key;
-		struct json_value value;
-		unsigned n = 0;
-		while (json_next(&it, &key, &value))
-			n += text_is(key, known[i]);
-		if (n > 1)
-			return known[i];
-	}
-	return NULL;
+	const char *twice = NULL;
+	json_keys(v, known, n_known, note_twice, &twice);
+	return twice;
 }
 
 /* A text that may be left out, or null. */

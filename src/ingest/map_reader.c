@@ -39,28 +39,20 @@ int reader_wrong(struct reader *r, struct json_value v, const char *expected)
 		       TEXT_ARG(text_sub(t, 0, 60)), t.len > 60 ? "…" : "");
 }
 
+static int warn_of(void *ctx, struct text key, const char *again)
+{
+	struct reader *r = ctx;
+	char what[400];
+	snprintf(what, sizeof(what), "the map has a key %s, at %s: '%.*s'",
+		 again ? "twice, of which the first counts" : "that is not known", reader_place(r),
+		 (int)MIN(key.len, 80), key.ptr);
+	r->warn(r->ctx, text_of(what));
+	return 0;
+}
+
 int reader_keys(struct reader *r, struct json_value v, const char *const *keys, size_t n)
 {
-	struct json_iter it = json_iter(v);
-	struct json_value value;
-	struct text key;
-	uint64_t seen = 0;
-	while (json_next(&it, &key, &value)) {
-		size_t i = 0;
-		while (i < n && !text_is(key, keys[i]))
-			i++;
-		bool twice = i < n && i < 64 && seen >> i & 1;
-		if (i < n && i < 64)
-			seen |= UINT64_C(1) << i;
-		if ((i < n && !twice) || !r->warn)
-			continue;
-		char what[400];
-		snprintf(what, sizeof(what), "the map has a key %s, at %s: '%.*s'",
-			 twice ? "twice, of which the first counts" : "that is not known", reader_place(r),
-			 (int)MIN(key.len, 80), key.ptr);
-		r->warn(r->ctx, text_of(what));
-	}
-	return 0;
+	return r->warn ? json_keys(v, keys, n, warn_of, r) : 0;
 }
 
 /* A copy that ends in a zero byte. */
