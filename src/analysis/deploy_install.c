@@ -13,6 +13,7 @@
 struct in_image {
 	struct text digest, package, version, commit;
 	struct ref ref;
+	enum fix fix; /* what the policy says of it */
 };
 
 struct images {
@@ -59,10 +60,9 @@ static int load_images(struct deploy *d, struct images *im, struct err *err)
 	    "WHERE image_digest IS NOT NULL AND package IS NOT NULL",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		struct in_image x = {sql_get_text(s, 3), sql_get_text(s, 4), sql_get_text(s, 5), sql_get_text(s, 6),
-				     ref_at(s, 0)};
-		enum fix fix;
-		if (!concerns(d, x.package, x.version, x.commit, &fix))
+		struct in_image x = {sql_get_text(s, 3), sql_get_text(s, 4), sql_get_text(s, 5),
+				     sql_get_text(s, 6), ref_at(s, 0),       FIX_UNKNOWN};
+		if (!concerns(d, x.package, x.version, x.commit, &x.fix))
 			continue;
 		struct text *const texts[] = {&x.digest, &x.package, &x.version, &x.commit};
 		rc = deploy_grow(d, (void **)&im->at, &im->cap, im->n, sizeof(x), err);
@@ -157,10 +157,8 @@ static int load_containers(struct deploy *d, const struct images *im, struct err
 	int rc = sql_prepare(&s, d->c, sql, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
 		struct replica *r;
-		if (!sql_get_text(s, K_WORKER).len) {
-			rc = 0;
+		if (!sql_get_text(s, K_WORKER).len)
 			continue;
-		}
 		rc = deploy_replica(d, sql_get_text(s, K_WORKER), &r, err);
 		if (!rc)
 			rc = add_container(d, s, r, err);
@@ -211,10 +209,8 @@ static int load_packages(struct deploy *d, struct err *err)
 				  .ref = ref_at(s, 0)};
 		struct replica *r = NULL;
 		enum fix fix;
-		if (!concerns(d, c.package, c.version, c.commit, &fix)) {
-			rc = 0;
+		if (!concerns(d, c.package, c.version, c.commit, &fix))
 			continue;
-		}
 		enum rung rung =
 		    sql_get_int(s, 9) >= RUNG_THERE ? RUNG_THERE : (enum rung)MAX(sql_get_int(s, 9), RUNG_BUILT);
 		rc = rung == RUNG_THERE
@@ -239,13 +235,9 @@ static int load_orders(struct deploy *d, const struct images *im, struct err *er
 	    &s, d->c,
 	    "SELECT DISTINCT image_digest FROM install_events WHERE what = 'order' AND image_digest IS NOT NULL", err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
-		for (size_t i = 0; i < im->n; i++) {
-			const struct in_image *x = &im->at[i];
-			enum fix fix;
-			if (text_eq(x->digest, sql_get_text(s, 0)) &&
-			    concerns(d, x->package, x->version, x->commit, &fix) && fix == FIX_FIXED)
+		for (size_t i = 0; i < im->n; i++)
+			if (im->at[i].fix == FIX_FIXED && text_eq(im->at[i].digest, sql_get_text(s, 0)))
 				d->fleet_rung = RUNG_ORDERED;
-		}
 	for (size_t i = 0; rc >= 0 && i < d->n; i++) {
 		const struct inventory_row *row = d->replicas[i]->listed;
 		struct claim c = {

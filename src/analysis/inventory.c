@@ -257,7 +257,6 @@ int inventory_read(struct inventory **ret, struct text content, void (*warn)(voi
 		   struct err *err)
 {
 	struct inventory *inv = calloc(1, sizeof(*inv));
-	unsigned char digest[SHA256_BYTES];
 	if (!inv)
 		return err_nomem(err);
 	arena_init(&inv->arena, 4 * DOCUMENT_MAX_BYTES);
@@ -265,16 +264,13 @@ int inventory_read(struct inventory **ret, struct text content, void (*warn)(voi
 	struct text begin = text_starts(content, "\xef\xbb\xbf") ? text_from(content, 3) : content;
 	begin = text_trim(begin);
 	bool json = text_starts(begin, "{") || text_starts(begin, "[");
-	int rc = sha256_once(content.ptr, content.len, digest, err);
-	if (!rc)
-		rc = json ? inventory_read_json(&r, content, err) : read_csv(&r, content, err);
+	int rc = json ? inventory_read_json(&r, content, err) : read_csv(&r, content, err);
 	if (!rc)
 		rc = check_once(inv, json, err);
 	if (rc < 0) {
 		inventory_free(inv);
 		return rc;
 	}
-	sha256_hex(digest, inv->sha256);
 	*ret = inv;
 	return 0;
 }
@@ -313,11 +309,6 @@ size_t inventory_count(const struct inventory *inv)
 const struct inventory_row *inventory_at(const struct inventory *inv, size_t i)
 {
 	return &inv->rows[i];
-}
-
-const char *inventory_sha256(const struct inventory *inv)
-{
-	return inv->sha256;
 }
 
 struct text inventory_path(const struct inventory *inv)

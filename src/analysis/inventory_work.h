@@ -10,7 +10,6 @@ struct inventory {
 	struct arena arena;
 	struct inventory_row *rows;
 	size_t n, cap;
-	char sha256[SHA256_HEX];
 	struct text path;
 };
 
