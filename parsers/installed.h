@@ -11,8 +11,6 @@
 #include "pagetrail/collected.h"
 #include "pagetrail/parser.h"
 
-enum rung { RUNG_BUILT = 1, RUNG_ORDERED = 2, RUNG_THERE = 3 };
-
 enum { DIGEST_DIGITS = 64 };
 
 static inline struct text installed_text(struct json_value v)
@@ -28,17 +26,9 @@ static inline bool installed_mentions(struct text document, size_t within, const
 	return text_find(text_sub(document, 0, within), key, 0) != SIZE_MAX;
 }
 
-static inline bool installed_hex(struct text t)
-{
-	for (size_t i = 0; i < t.len; i++)
-		if (!strchr("0123456789abcdefABCDEF", t.ptr[i]) || !t.ptr[i])
-			return false;
-	return t.len > 0;
-}
-
 static inline bool installed_commit(struct text t)
 {
-	return t.len >= 7 && t.len <= DIGEST_DIGITS && installed_hex(t);
+	return t.len >= 7 && t.len <= DIGEST_DIGITS && text_hex(t);
 }
 
 /* "sha256:…" in lower case out of an image's name, address or id, behind `sha256:` or, percent-encoded, `sha256%3A`; also
@@ -54,11 +44,11 @@ static inline struct text installed_digest(struct arena *a, struct text t)
 		if (at == SIZE_MAX)
 			continue;
 		digits = text_from(t, at + strlen(marks[i]));
-		if (digits.len > DIGEST_DIGITS && !installed_hex(text_sub(digits, DIGEST_DIGITS, 1)))
+		if (digits.len > DIGEST_DIGITS && !text_hex(text_sub(digits, DIGEST_DIGITS, 1)))
 			digits.len = DIGEST_DIGITS;
 		break;
 	}
-	if (digits.len != DIGEST_DIGITS || !installed_hex(digits) || !(to = arena_room(a, 7 + DIGEST_DIGITS)))
+	if (digits.len != DIGEST_DIGITS || !text_hex(digits) || !(to = arena_room(a, 7 + DIGEST_DIGITS)))
 		return (struct text){0};
 	memcpy(to, "sha256:", 7);
 	for (size_t i = 0; i < DIGEST_DIGITS; i++)

@@ -70,6 +70,19 @@ struct class_result {
 /* trigger_stands, build_stands: false once a C1 with T=no (A=no) disproved that part of the hypothesis. */
 struct class_result classify(struct predicates p, bool trigger_stands, bool build_stands);
 
+/* --- what is known of the version that a replica runs; docs/deploy.md has the rules --- */
+enum deploy_verdict {
+	VERDICT_FIXED,
+	VERDICT_AFFECTED,
+	VERDICT_CONFLICTING,
+	VERDICT_STALE,
+	VERDICT_UNDETERMINED,
+	VERDICT_NOT_OBSERVED,
+	VERDICT_RETIRED,
+	VERDICTS
+};
+const char *deploy_verdict_name(enum deploy_verdict v);
+
 /* What a reason code of a finding says, as a sentence; NULL: no such code. */
 const char *reason_says(struct text code);
 

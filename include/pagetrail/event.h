@@ -145,6 +145,9 @@ enum event_kind {
 	X(CACHE_TOPIC, "topic", COLUMN_TEXT, "", "topic that the message was published under")                         \
 	X(CACHE_EPOCH, "epoch", COLUMN_TEXT, "", "name that the publisher gives its own lifetime")
 
+/* How well a version is known: 0 the policy alone, 1 built, 2 ordered, 3 it lies there, 4 the process said it, 5 it behaves so. */
+enum rung { RUNG_RELEASED, RUNG_BUILT, RUNG_ORDERED, RUNG_THERE, RUNG_PROCESS, RUNG_BEHAVED };
+
 /* A package list, an image, a pod. The event's worker is the replica that it is said of; none: of no one replica. */
 #define EVENT_INSTALL_COLUMNS(X)                                                                            \
 	X(INSTALL_WHAT, "what", COLUMN_TEXT, "", "package|image|order|container|node")                      \

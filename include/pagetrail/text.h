@@ -83,6 +83,7 @@ size_t text_put_double(char *to, double v);
 /* Decimal seconds ("1788000001.25", also negative) to nanoseconds, exactly; false on overflow. */
 bool text_seconds_ns(struct text t, int64_t *ret_ns);
 
+bool text_hex(struct text t); /* hex digits alone, of either case; at least one */
 bool text_utf8_valid(struct text t);
 
 /* The sanitiser. Appends t to out as printable UTF-8: invalid bytes become \xHH; C0 and C1 controls,

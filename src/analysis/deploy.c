@@ -427,7 +427,7 @@ static void set_plain(struct deploy_state *x, struct rowset *out, const struct d
 	set_number(out, D_CONTEXT, b ? b->context_len : UNSAID);
 	set_number(out, D_LIMIT, b ? b->input_limit : UNSAID);
 	rowset_text(out, D_EXCEEDS, text_of(tri_name(b ? b->exceeds : TRI_UNKNOWN)));
-	rowset_text(out, D_VERDICT, text_of(verdict_name(row->v.verdict)));
+	rowset_text(out, D_VERDICT, text_of(deploy_verdict_name(row->v.verdict)));
 	rowset_time(out, D_EVIDENCE_AT, row->v.evidence_ns);
 	rowset_text(out, D_FIX, text_of(fix_name(row->v.fix)));
 	rowset_time(out, D_FIXED_SINCE, row->v.fixed_ns);

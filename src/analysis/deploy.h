@@ -6,25 +6,11 @@
  */
 #pragma once
 
+#include "pagetrail/event.h"
 #include "pagetrail/inventory.h"
 #include "pagetrail/limits.h"
 #include "pagetrail/policy.h"
 #include "register.h"
-
-/* How well a version is known: 0 the policy alone, 1 built, 2 ordered, 3 it lies there, 4 the process said it, 5 it behaves so. */
-enum rung { RUNG_RELEASED, RUNG_BUILT, RUNG_ORDERED, RUNG_THERE, RUNG_PROCESS, RUNG_BEHAVED };
-
-enum deploy_verdict {
-	VERDICT_FIXED,
-	VERDICT_AFFECTED,
-	VERDICT_CONFLICTING,
-	VERDICT_STALE,
-	VERDICT_UNDETERMINED,
-	VERDICT_NOT_OBSERVED,
-	VERDICT_RETIRED,
-	VERDICTS
-};
-const char *verdict_name(enum deploy_verdict v);
 
 /* X(ID, "code", sentence), in the order in which they are listed; those of the policy (policy.h) follow. */
 #define DEPLOY_REASONS(X)                                                                                             \

@@ -9,7 +9,7 @@
 /* Clocks of a host and of what runs on it differ by so much. */
 #define START_SKEW_NS (5 * NS_PER_S)
 
-const char *verdict_name(enum deploy_verdict v)
+const char *deploy_verdict_name(enum deploy_verdict v)
 {
 	static const char *const names[VERDICTS] = {"verified_fixed", "verified_affected", "conflicting", "stale",
 						    "undetermined",   "not_observed",      "retired"};

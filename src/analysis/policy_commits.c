@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "pagetrail/buf.h"
 #include "pagetrail/limits.h"
@@ -19,12 +20,9 @@ static int commit_order(const void *a, const void *b)
 	return text_cmp(x->hash, y->hash);
 }
 
-static bool is_hex(struct text t)
+static bool is_commit(struct text t)
 {
-	for (size_t i = 0; i < t.len; i++)
-		if (!t.ptr[i] || !strchr("0123456789abcdefABCDEF", t.ptr[i]))
-			return false;
-	return t.len >= COMMIT_MIN_DIGITS && t.len <= COMMIT_MAX_DIGITS;
+	return t.len >= COMMIT_MIN_DIGITS && t.len <= COMMIT_MAX_DIGITS && text_hex(t);
 }
 
 static int take_commit(struct reading *r, struct text line, struct commit_list *l)
@@ -33,7 +31,7 @@ static int take_commit(struct reading *r, struct text line, struct commit_list *
 	struct text hash = text_sub(line, 0, tab == SIZE_MAX ? 0 : tab),
 		    says = tab == SIZE_MAX ? (struct text){0} : text_trim(text_from(line, tab + 1));
 	bool has = text_is(says, "contains_fix");
-	if (!is_hex(hash) || (!has && !text_is(says, "lacks_fix")))
+	if (!is_commit(hash) || (!has && !text_is(says, "lacks_fix")))
 		return 1;
 	struct text own = arena_text(&r->p->arena, hash);
 	if (!own.ptr)
@@ -122,22 +120,10 @@ int load_commits(struct reading *r)
 	return 0;
 }
 
-static int digits_cmp(struct text a, struct text b, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		char x = a.ptr[i], y = b.ptr[i];
-		x = x >= 'A' && x <= 'F' ? (char)(x + 32) : x;
-		y = y >= 'A' && y <= 'F' ? (char)(y + 32) : y;
-		if (x != y)
-			return x < y ? -1 : 1;
-	}
-	return 0;
-}
-
 /* One of them is the beginning of the other. */
 static bool same_commit(struct text a, struct text b)
 {
-	return !digits_cmp(a, b, MIN(a.len, b.len));
+	return !strncasecmp(a.ptr, b.ptr, MIN(a.len, b.len));
 }
 
 /* All listed commits that begin like it, or that it begins like, must agree. */
@@ -147,12 +133,12 @@ static enum fix commit_listed(const struct commit_list *l, struct text commit)
 	size_t lo = 0, hi = l->n;
 	while (lo < hi) { /* the first that is not before its first digits */
 		size_t mid = (lo + hi) / 2;
-		if (digits_cmp(l->list[mid].hash, commit, COMMIT_MIN_DIGITS) < 0)
+		if (strncasecmp(l->list[mid].hash.ptr, commit.ptr, COMMIT_MIN_DIGITS) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < l->n && !digits_cmp(l->list[lo].hash, commit, COMMIT_MIN_DIGITS); lo++) {
+	for (; lo < l->n && !strncasecmp(l->list[lo].hash.ptr, commit.ptr, COMMIT_MIN_DIGITS); lo++) {
 		if (!same_commit(l->list[lo].hash, commit))
 			continue;
 		with |= l->list[lo].has_fix;
@@ -181,7 +167,7 @@ enum fix commit_says(const struct policy *p, const struct policy_entry *e, struc
 	commit = text_trim(commit);
 	if (text_starts(commit, "g") && commit.len > COMMIT_MIN_DIGITS)
 		commit = text_from(commit, 1); /* as `git describe` writes it */
-	if (!is_hex(commit))
+	if (!is_commit(commit))
 		return FIX_UNKNOWN;
 	enum fix listed = e->needs.commits ? commit_listed(&p->commits[e->needs.commits - 1], commit) : FIX_UNKNOWN;
 	return listed != FIX_UNKNOWN ? listed : commit_is_end(e, commit);

@@ -215,3 +215,11 @@ size_t text_put_double(char *to, double v)
 	}
 	return (size_t)n;
 }
+
+bool text_hex(struct text t)
+{
+	for (size_t i = 0; i < t.len; i++)
+		if (!t.ptr[i] || !strchr("0123456789abcdefABCDEF", t.ptr[i]))
+			return false;
+	return t.len > 0;
+}

@@ -11,9 +11,7 @@
 
 DEFINE_CLEANUP(struct inventory *, inventory_free)
 
-enum { VERDICTS = 7, LISTED_MAX = 1000 };
-static const char *const verdicts[VERDICTS] = {"verified_fixed", "verified_affected", "conflicting", "stale",
-					       "undetermined",   "not_observed",      "retired"};
+enum { LISTED_MAX = 1000 };
 
 static struct {
 	const struct policy *policy;
@@ -46,10 +44,11 @@ static int add_up(struct case_file *c, struct totals *t, struct err *err)
 		t->counted += counted;
 		t->observed += counted && sql_get_int(s, 3);
 		for (int i = 0; i < VERDICTS; i++)
-			t->by[i] += counted && text_is(verdict, verdicts[i]);
+			t->by[i] += counted && text_is(verdict, deploy_verdict_name((enum deploy_verdict)i));
 		/* what an inventory says has not begun yet is nothing to be worried about */
 		bool waits = asked.inventory && !counted && !sql_get_int(s, 2);
-		asked.open |= !waits && !text_is(verdict, "verified_fixed") && !text_is(verdict, "retired");
+		asked.open |= !waits && !text_is(verdict, deploy_verdict_name(VERDICT_FIXED)) &&
+			      !text_is(verdict, deploy_verdict_name(VERDICT_RETIRED));
 	}
 	return rc;
 }
@@ -61,20 +60,22 @@ static int say_totals(const struct totals *t, struct buf *b, struct err *err)
 	int rc;
 	stamp_format(t->at_ns, at, sizeof(at));
 	if (asked.inventory) {
-		rc = buf_printf(b, err, "%" PRId64 " of %" PRId64 " replica%s in inventory ", t->by[0], t->counted,
-				PLURAL(t->counted));
+		rc = buf_printf(b, err, "%" PRId64 " of %" PRId64 " replica%s in inventory ", t->by[VERDICT_FIXED],
+				t->counted, PLURAL(t->counted));
 		if (!rc)
 			rc = text_visible(inventory_path(asked.inventory), CELL_MAX_BYTES, b, err);
 		if (!rc)
 			rc = buf_add_text(b, TEXT(" verified fixed"), err);
 	} else {
-		rc = buf_printf(b, err, "%" PRId64 " replica%s verified fixed", t->by[0], PLURAL(t->by[0]));
+		rc = buf_printf(b, err, "%" PRId64 " replica%s verified fixed", t->by[VERDICT_FIXED],
+				PLURAL(t->by[VERDICT_FIXED]));
 	}
 	if (!rc)
 		rc = buf_printf(b, err, " as of %s", *at ? at : "an unknown time");
 	for (int i = 1; !rc && i < VERDICTS; i++)
 		if (t->by[i])
-			rc = buf_printf(b, err, "; %" PRId64 " %s", t->by[i], verdicts[i]);
+			rc = buf_printf(b, err, "; %" PRId64 " %s", t->by[i],
+					deploy_verdict_name((enum deploy_verdict)i));
 	if (!rc && t->outside)
 		rc = buf_printf(b, err, "; %" PRId64 " outside the inventory", t->outside);
 	if (!rc && !asked.inventory)
@@ -85,7 +86,7 @@ static int say_totals(const struct totals *t, struct buf *b, struct err *err)
 static int put_totals(struct rows *r, const struct totals *t, struct err *err)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT(64 * KIB), b = BUF_INIT(256 * KIB);
-	int64_t left = t->counted - t->by[VERDICTS - 1];
+	int64_t left = t->counted - t->by[VERDICT_RETIRED];
 	char at[40];
 	int rc = say_totals(t, &text, err);
 	if (!rc)
@@ -96,11 +97,11 @@ static int put_totals(struct rows *r, const struct totals *t, struct err *err)
 	if (!rc)
 		rc = buf_printf(&b, err, ",\"observed\":%" PRId64, t->observed);
 	for (int i = 0; !rc && i < VERDICTS; i++)
-		rc = buf_printf(&b, err, ",\"%s\":%" PRId64, verdicts[i], t->by[i]);
+		rc = buf_printf(&b, err, ",\"%s\":%" PRId64, deploy_verdict_name((enum deploy_verdict)i), t->by[i]);
 	if (!rc)
 		rc = buf_printf(&b, err, ",\"outside_inventory\":%" PRId64 ",\"verified_fixed_percent\":", t->outside);
 	if (!rc && asked.inventory && left > 0) { /* never rounded up: 99.99 % is not all */
-		int64_t tenths = t->by[0] * 1000 / left;
+		int64_t tenths = t->by[VERDICT_FIXED] * 1000 / left;
 		rc = buf_printf(&b, err, "%" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
 	} else if (!rc) {
 		rc = buf_add_text(&b, TEXT("null"), err);

@@ -111,8 +111,8 @@ static void test_table(void **state)
 				 "%d retired %d "
 				 "seen after %d served %d: %s, not %s",
 				 s.process, s.disk, s.both, s.dated, s.aged, s.restarted, s.ended, s.current, s.listed,
-				 s.retired, s.seen_after, s.served, verdict_name(v.verdict),
-				 verdict_name(expected(&s)));
+				 s.retired, s.seen_after, s.served, deploy_verdict_name(v.verdict),
+				 deploy_verdict_name(expected(&s)));
 		/* what is not plain names its reason */
 		if (v.verdict != VERDICT_FIXED && v.verdict != VERDICT_AFFECTED && v.verdict != VERDICT_RETIRED &&
 		    !(v.verdict == VERDICT_UNDETERMINED && s.process != NONE))
@@ -156,7 +156,8 @@ static void test_less(void **state)
 				      (v.verdict == VERDICT_RETIRED && full.verdict != VERDICT_RETIRED);
 			if (better && full.verdict != VERDICT_FIXED && full.verdict != VERDICT_CONFLICTING &&
 			    full.verdict != VERDICT_STALE)
-				fail_msg("%s became %s", verdict_name(full.verdict), verdict_name(v.verdict));
+				fail_msg("%s became %s", deploy_verdict_name(full.verdict),
+					 deploy_verdict_name(v.verdict));
 			/* the contradiction gone, behaviour may agree with what is left */
 			assert_true(v.rung <= full.rung || s.both);
 		}
