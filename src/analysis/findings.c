@@ -110,6 +110,7 @@ static int judge_boot(struct findings *f, struct sql *s, struct served_boot *b, 
 static int load_boots(struct findings *f, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
+	size_t cap = 0;
 	int rc = sql_prepare(
 	    &s, f->c,
 	    "SELECT b.boot, b.worker, b.started_ns, b.ended_ns, b.context_len, b.pool_tokens, b.input_limit, "
@@ -118,11 +119,10 @@ static int load_boots(struct findings *f, struct err *err)
 	    "FROM boot b JOIN worker w USING(worker) ORDER BY b.boot",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		struct served_boot *more = realloc(f->boots, (f->n_boots + 1) * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		f->boots = more;
-		struct served_boot *b = &more[f->n_boots++];
+		rc = grow_array((void **)&f->boots, &cap, f->n_boots, sizeof(*f->boots), err);
+		if (rc < 0)
+			return rc;
+		struct served_boot *b = &f->boots[f->n_boots++];
 		*b = (struct served_boot){.boot = sql_get_int(s, 0), .worker = sql_get_int(s, 1)};
 		b->started_ns = sql_get_time(s, 2);
 		b->ended_ns = sql_get_time(s, 3);

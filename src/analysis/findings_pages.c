@@ -27,14 +27,9 @@ int reads_load(struct findings *f, struct err *err)
 			const struct edge *e = &worker->edges[i];
 			if (!e->owner || e->kind == EDGE_SHARED || e->kind == EDGE_UNINITIALISED)
 				continue;
-			if (f->n_reads == cap) {
-				cap = cap ? cap * 2 : 256;
-				struct foreign_read *more = realloc(f->reads, cap * sizeof(*more));
-				if (!more)
-					return err_nomem(err);
-				f->reads = more;
-			}
-			f->reads[f->n_reads++] = (struct foreign_read){e->reader, w, e};
+			rc = grow_array((void **)&f->reads, &cap, f->n_reads, sizeof(*f->reads), err);
+			if (rc == 0)
+				f->reads[f->n_reads++] = (struct foreign_read){e->reader, w, e};
 		}
 	}
 	if (f->n_reads)
