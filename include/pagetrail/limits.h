@@ -37,10 +37,11 @@
 #define EVENT_COLUMNS_MAX        24
 /* A chunk blob read back from a case may claim any size; nothing above this is allocated. */
 #define CHUNK_MAX_DECODED_BYTES  (64 * MIB)
-/* Filters of a table of requests that are kept in memory, sixteen bits for each of some thirty million names: above this every
- * chunk is looked into. */
-#define ROW_FILTERS_MAX_BYTES    (64 * MIB)
-/* Rows of such a table that an index of one column is made for, twelve bytes each (48 MiB): a larger one is read through. */
+/* Names of requests that are sorted in memory at a time, eight bytes each; what is in memory of each such run while they are merged:
+ * half a million names more are 16 KiB more. */
+#define NAMES_RUN_BYTES          (4 * MIB)
+#define NAMES_MERGE_RUN_BYTES    (16 * KIB)
+/* Rows of a table of requests that an index of one column is made for, twelve bytes each (48 MiB): a larger one is read through. */
 #define ROW_INDEX_MAX_ROWS       (4 << 20)
 /* Identifiers (rid, tenant, model, worker): longer ones are cut and flagged; a hostile client chooses some of them. */
 #define NAME_MAX_BYTES           256

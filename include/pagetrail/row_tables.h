@@ -4,7 +4,7 @@
  * They follow from the events, are written once, from the first row to the last, in ascending order of `request`, and are
  * never changed: so they need neither SQLite's rows nor its indexes. A statement reads them as request, alias, leg and
  * response; looking up a row's number, a request or (request.name, alias.value) a text decodes the chunks that may hold
- * it. Format: docs/store-format.md.
+ * it, a text by an index of hashes. Format: docs/store-format.md.
  */
 #pragma once
 
@@ -84,9 +84,19 @@ enum { ROWS_LEG_COLUMNS(X) LEG_ROW_COLUMNS };
 enum { ROWS_RESPONSE_COLUMNS(X) RESPONSE_COLUMNS };
 #undef X
 
-/* Writes a table from its first row on; what the case has of it must be gone (row_tables_clear). One at a time for a table. */
+/* The index of request.name and alias.value: gathers while both are written, and is written behind them. */
+struct row_names;
+int row_names_new(struct row_names **ret, struct case_file *c, struct err *err) MUST_CHECK;
+void row_names_free(struct row_names *x); /* accepts NULL */
+DEFINE_CLEANUP(struct row_names *, row_names_free)
+int row_names_end(struct row_names *x,
+		  struct err *err) MUST_CHECK; /* after the row_end() of both; may be called once */
+
+/* Writes a table from its first row on; what the case has of it must be gone (row_tables_clear). One at a time for a table.
+ * names: not used for legs and responses; must stay until row_end(). */
 struct row_writer;
-int row_writer_open(struct row_writer **ret, struct case_file *c, enum row_table table, struct err *err) MUST_CHECK;
+int row_writer_open(struct row_writer **ret, struct case_file *c, enum row_table table, struct row_names *names,
+		    struct err *err) MUST_CHECK;
 void row_writer_free(
     struct row_writer *w); /* without row_end(): rows since the last full chunk are lost. Accepts NULL */
 DEFINE_CLEANUP(struct row_writer *, row_writer_free)

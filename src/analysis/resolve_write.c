@@ -212,18 +212,21 @@ static int write_legs(struct resolve *r, struct row_writer *w, struct request *q
 static int write_all(struct resolve *r, struct err *err)
 {
 	CLEANUP(buf_done) struct buf tmp = BUF_INIT(64 * KIB);
+	CLEANUP(row_names_freep) struct row_names *names = NULL; /* goes behind the writers */
 	CLEANUP(row_writer_freep) struct row_writer *requests = NULL;
 	CLEANUP(row_writer_freep) struct row_writer *aliases = NULL;
 	CLEANUP(row_writer_freep) struct row_writer *legs = NULL;
 	CLEANUP(row_writer_freep) struct row_writer *responses = NULL;
 	int64_t leg = 0, response = 0;
-	int res = row_writer_open(&requests, r->c, ROWS_REQUEST, err);
+	int res = row_names_new(&names, r->c, err);
 	if (!res)
-		res = row_writer_open(&aliases, r->c, ROWS_ALIAS, err);
+		res = row_writer_open(&requests, r->c, ROWS_REQUEST, names, err);
 	if (!res)
-		res = row_writer_open(&legs, r->c, ROWS_LEG, err);
+		res = row_writer_open(&aliases, r->c, ROWS_ALIAS, names, err);
 	if (!res)
-		res = row_writer_open(&responses, r->c, ROWS_RESPONSE, err);
+		res = row_writer_open(&legs, r->c, ROWS_LEG, names, err);
+	if (!res)
+		res = row_writer_open(&responses, r->c, ROWS_RESPONSE, names, err);
 	struct alias_writer w = {.rows = aliases};
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		struct request *q = shelf_at(&r->requests, r->request_order[i]);
@@ -243,7 +246,9 @@ static int write_all(struct resolve *r, struct err *err)
 		res = row_end(aliases, err);
 	if (!res)
 		res = row_end(legs, err);
-	return res ? res : row_end(responses, err);
+	if (!res)
+		res = row_end(responses, err);
+	return res ? res : row_names_end(names, err);
 }
 
 int request_write(struct resolve *r, struct err *err)

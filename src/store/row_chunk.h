@@ -21,9 +21,9 @@ struct row_table_info {
 	const char *name;
 	const struct row_column *columns;
 	unsigned n_columns;
-	int id;      /* column that is the number of the row; -1: none */
-	int request; /* ascending */
-	int filter;  /* text column that is looked up; -1: none */
+	int id;          /* column that is the number of the row; -1: none */
+	int request;     /* ascending */
+	int name_column; /* text that is in the index of names; -1: none */
 };
 extern const struct row_table_info row_tables[ROW_TABLES];
 

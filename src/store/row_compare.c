@@ -12,9 +12,9 @@
 #include "row_chunk.h"
 #include "store.h"
 
-enum { COL_FIRST, COL_N, COL_SHA256, COL_DATA, COL_FILTER, COL_MIN, COL_MAX };
-#define CHUNKS                                                                                                       \
-	"SELECT first, n, sha256, data, filter, request_min, request_max FROM %s.row_chunk WHERE tab = ?1 ORDER BY " \
+enum { COL_FIRST, COL_N, COL_SHA256, COL_DATA, COL_MIN, COL_MAX };
+#define CHUNKS                                                                                               \
+	"SELECT first, n, sha256, data, request_min, request_max FROM %s.row_chunk WHERE tab = ?1 ORDER BY " \
 	"first"
 
 struct compare {
@@ -160,7 +160,7 @@ static int compare_chunk(const struct compare *v, struct sql *a, struct sql *b, 
 	if (n != want)
 		return fault(v, first + MIN(n, want),
 			     n > want ? "follows from no event" : "is missing: events tell of it");
-	return fault(v, first, "its chunk has a filter, hash or range that is not that of its rows");
+	return fault(v, first, "its chunk has a hash or range that is not that of its rows");
 }
 
 static int compare_table(const struct compare *v, struct err *err)
@@ -213,7 +213,7 @@ int row_tables_compare(struct case_file *c, int (*report)(void *ctx, struct text
 static int digest_chunk(struct sha256 *h, enum row_table table, struct sql *s, struct codec *z, struct err *err)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
-	static const int columns[] = {COL_FIRST, COL_N, COL_SHA256, COL_FILTER, COL_MIN, COL_MAX};
+	static const int columns[] = {COL_FIRST, COL_N, COL_SHA256, COL_MIN, COL_MAX};
 	int r = has_its_hash(table, s, z, err);
 	if (r < 0)
 		return r;

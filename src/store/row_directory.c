@@ -8,8 +8,7 @@
 
 static int add_entry(struct row_directory *d, const char *name, struct sql *s, struct err *err)
 {
-	struct row_entry e = {
-	    sql_get_int(s, 0), sql_get_int(s, 2), sql_get_int(s, 3), (uint32_t)sql_get_int(s, 1), {0}};
+	struct row_entry e = {sql_get_int(s, 0), sql_get_int(s, 2), sql_get_int(s, 3), (uint32_t)sql_get_int(s, 1)};
 	const struct row_entry *before = d->n ? &d->entries[d->n - 1] : NULL;
 	if (sql_get_int(s, 1) < 1 || sql_get_int(s, 1) > ROW_CHUNK_ROWS || e.request_min > e.request_max ||
 	    e.first != (before ? before->first + before->n : 1) || (before && e.request_min < before->request_max))

@@ -7,7 +7,6 @@
 struct row_entry {
 	int64_t first, request_min, request_max;
 	uint32_t n;
-	struct text filter; /* for who looks up texts */
 };
 
 struct row_directory {

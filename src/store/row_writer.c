@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter.h"
 #include "pagetrail/thread.h"
 #include "row_chunk.h"
+#include "row_names.h"
 #include "store.h"
 
 struct place { /* of a text in `texts` */
@@ -36,7 +36,9 @@ struct row_set {
 	uint32_t n;
 	struct column columns[ROW_COLUMNS_MAX];
 	struct codec *z;
-	struct buf texts, data, filter;
+	struct buf texts, data;
+	uint64_t *names; /* keys of them, for the index */
+	uint32_t n_names;
 	unsigned char sha256[SHA256_BYTES];
 };
 
@@ -46,6 +48,7 @@ struct row_writer {
 	struct case_file *c;
 	enum row_table table;
 	const struct row_table_info *info;
+	struct row_names *names; /* not ours */
 	struct sql *insert;
 	struct pool *pool;
 	bool compress, failed;
@@ -67,7 +70,7 @@ static void set_free(struct row_set *s)
 	}
 	buf_done(&s->texts);
 	buf_done(&s->data);
-	buf_done(&s->filter);
+	free(s->names);
 	codec_free(s->z);
 	free(s);
 }
@@ -105,7 +108,7 @@ static int set_take(struct row_writer *w, int64_t first, struct err *err)
 		if (!s)
 			return err_nomem(err);
 		s->w = w;
-		s->texts = s->data = s->filter = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+		s->texts = s->data = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
 		r = set_columns(s, err);
 		if (!r)
 			r = codec_new(&s->z, err);
@@ -128,13 +131,17 @@ static void set_give(struct task *t)
 	s->w->spare = s;
 }
 
-int row_writer_open(struct row_writer **ret, struct case_file *c, enum row_table table, struct err *err)
+int row_writer_open(struct row_writer **ret, struct case_file *c, enum row_table table, struct row_names *names,
+		    struct err *err)
 {
+	if (row_tables[table].name_column >= 0 && !names)
+		return err_set(err, ERR_BUG, "table %s without an index", row_tables[table].name);
 	struct row_writer *w = calloc(1, sizeof(*w));
 	if (!w)
 		return err_nomem(err);
 	w->c = c;
 	w->table = table;
+	w->names = names;
 	w->info = &row_tables[table];
 	w->compress = !c->shadowed;
 	int r = set_take(w, 1, err);
@@ -142,8 +149,8 @@ int row_writer_open(struct row_writer **ret, struct case_file *c, enum row_table
 		r = pool_open(&w->pool, c->threads > 1 ? 1 : 0, ROW_SETS_WAIT, err);
 	if (!r)
 		r = sql_prepare(&w->insert, c,
-				"INSERT INTO row_chunk(tab, first, n, request_min, request_max, sha256, filter, data) "
-				"VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+				"INSERT INTO row_chunk(tab, first, n, request_min, request_max, sha256, data) "
+				"VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 				err);
 	if (r) {
 		row_writer_free(w);
@@ -201,11 +208,35 @@ void row_put_ref(struct row_writer *w, unsigned column, struct ref ref)
 	c->refs[c->n_refs++] = ref;
 }
 
-static int make_filter(struct row_set *s, const struct row_cells *cells, struct err *err)
+static int by_key(const void *a, const void *b)
 {
-	int column = s->w->info->filter;
-	buf_clear(&s->filter);
-	return column < 0 ? 0 : filter_make(cells[column].texts, cells[column].has, s->n, 1, &s->filter, err);
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* What the index has of these rows: each key once, so that what it gathers does not depend on who shares an id with whom. */
+static int make_keys(struct row_set *s, const struct row_cells *cells, struct err *err)
+{
+	int column = s->w->info->name_column;
+	s->n_names = 0;
+	if (column < 0)
+		return 0;
+	if (!s->names)
+		s->names = malloc(ROW_CHUNK_ROWS * sizeof(*s->names));
+	if (!s->names)
+		return err_nomem(err);
+	const struct row_cells *c = &cells[column];
+	const int64_t *request = cells[s->w->info->request].ints;
+	uint32_t n = 0, once = 0;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (c->has[i])
+			s->names[n++] = row_names_key(hash_bytes(c->texts[i].ptr, c->texts[i].len), request[i]);
+	qsort(s->names, n, sizeof(*s->names), by_key);
+	for (uint32_t i = 0; i < n; i++)
+		if (!once || s->names[i] != s->names[once - 1])
+			s->names[once++] = s->names[i];
+	s->n_names = once;
+	return 0;
 }
 
 static int set_pack(struct task *t, struct err *err)
@@ -221,7 +252,7 @@ static int set_pack(struct task *t, struct err *err)
 	}
 	buf_clear(&s->data);
 	int r = row_chunk_pack(s->w->table, s->n, cells, s->w->compress, s->z, &s->data, s->sha256, err);
-	return r ? r : make_filter(s, cells, err);
+	return r ? r : make_keys(s, cells, err);
 }
 
 static int set_write(struct task *t, struct err *err)
@@ -236,11 +267,11 @@ static int set_write(struct task *t, struct err *err)
 	if (!r)
 		r = sql_blob(insert, 6, (struct text){(const char *)s->sha256, SHA256_BYTES}, err);
 	if (!r)
-		r = s->filter.len ? sql_blob(insert, 7, buf_text(&s->filter), err) : sql_null(insert, 7, err);
-	if (!r)
-		r = sql_blob(insert, 8, buf_text(&s->data), err);
+		r = sql_blob(insert, 7, buf_text(&s->data), err);
 	if (!r)
 		r = sql_run(insert, err);
+	if (!r && s->n_names)
+		r = row_names_add(s->w->names, s->names, s->n_names, err);
 	set_give(t);
 	return r;
 }
@@ -281,7 +312,7 @@ int row_end(struct row_writer *w, struct err *err)
 
 int row_tables_clear(struct case_file *c, struct err *err)
 {
-	return sql_exec(c, "DELETE FROM row_chunk", err);
+	return sql_exec(c, "DELETE FROM row_chunk; DELETE FROM name_block", err);
 }
 
 int row_tables_count(struct case_file *c, enum row_table table, int64_t *ret, struct err *err)

@@ -118,9 +118,13 @@ CREATE TABLE row_chunk(            -- rows of request, alias, leg and response, 
   request_min INTEGER NOT NULL,
   request_max INTEGER NOT NULL,
   sha256      BLOB NOT NULL,       -- of the columns before compression
-  filter      BLOB,                -- which names or values may be in it
   data        BLOB NOT NULL,
-  PRIMARY KEY(tab, first)
+  PRIMARY KEY(tab, first, n, request_min, request_max) -- so that where rows are is read without their data
+) STRICT;
+
+CREATE TABLE name_block(           -- which requests may have a name or an id: hashes of request.name and alias.value (docs/store-format.md)
+  block INTEGER PRIMARY KEY,       -- first hash in it, and how many blocks begin with that one
+  data  BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE gap(

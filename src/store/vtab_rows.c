@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vtab_rows.c - request, alias, leg and response: the chunks of row_chunk as tables
  *
- * A plan hands down one of: the row's number, its request, a text that the table has filters for, the value of any other
+ * A plan hands down one of: the row's number, its request, a text that the index of names has, the value of any other
  * column: who asks for that a second time (a join) gets an index of it in memory. Where a row is follows
- * from the directory (a few numbers a chunk) and the filters, which are kept as long as the file does not change. Rows
- * come in the order of the table, so ORDER BY request, or by the row's number, costs nothing. Columns are decoded when
+ * from the directory (a few numbers a chunk), which is kept as long as the file does not change; the index of names says
+ * which requests may have a text. Rows come in the order of the table, so ORDER BY request, or by the row's number, costs nothing. Columns are decoded when
  * they are asked for.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter.h"
 #include "pack.h"
 #include "row_directory.h"
 #include "row_index.h"
+#include "row_names.h"
 #include "vtab.h"
 
 enum { PLAN_ALL, PLAN_ROW, PLAN_REQUEST, PLAN_TEXT, PLAN_EQUAL };
@@ -24,8 +24,6 @@ struct directory {
 	unsigned refs;
 	uint64_t version;
 	struct row_directory chunks;
-	bool filtered;
-	struct buf filters;
 	unsigned asked[ROW_COLUMNS_MAX]; /* how often for a value of it */
 	struct row_index *index[ROW_COLUMNS_MAX];
 };
@@ -52,8 +50,11 @@ struct cursor {
 	int plan;
 	unsigned column; /* of PLAN_EQUAL */
 	int64_t key;
-	uint64_t hash; /* of what PLAN_EQUAL looks for */
-	uint32_t at;   /* the row that it is at, from 0 */
+	uint64_t hash; /* of what PLAN_TEXT or PLAN_EQUAL looks for */
+	struct name_finder *names;
+	uint64_t *candidates; /* of PLAN_TEXT: a bit a chunk */
+	uint32_t candidate_words;
+	uint32_t at; /* the row that it is at, from 0 */
 	struct buf text;
 	uint32_t entry;
 	struct row_chunk *chunk;
@@ -71,7 +72,6 @@ static void directory_unref(struct directory *d)
 	for (unsigned i = 0; i < ROW_COLUMNS_MAX; i++)
 		row_index_free(d->index[i]);
 	row_directory_done(&d->chunks);
-	buf_done(&d->filters);
 	free(d);
 }
 
@@ -107,7 +107,6 @@ static int load_directory(struct cursor *cur, struct err *err)
 			return err_nomem(err);
 		d->refs = 1;
 		d->version = version;
-		d->filters = BUF_INIT(ROW_FILTERS_MAX_BYTES + 1);
 		int r = row_directory_read(&d->chunks, m->c, m->table, err);
 		if (r) {
 			directory_unref(d);
@@ -120,37 +119,30 @@ static int load_directory(struct cursor *cur, struct err *err)
 	return 0;
 }
 
-/* All filters, or none when they are too long: then every chunk may hold the text. */
-static int load_filters(struct cursor *cur, struct err *err)
+/* Requests that may have the text: their chunks are candidates. */
+static void mark(void *ctx, int64_t from, int64_t to)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct directory *d = cur->dir;
-	size_t at = 0;
-	uint32_t i = 0;
-	if (d->filtered)
+	struct cursor *cur = ctx;
+	const struct row_directory *d = &cur->dir->chunks;
+	for (uint32_t i = row_directory_request(d, from); i < d->n && d->entries[i].request_min <= to; i++)
+		cur->candidates[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static int find_candidates(struct cursor *cur, struct err *err)
+{
+	uint32_t words = cur->dir->chunks.n / 64 + 1;
+	if (words > cur->candidate_words) {
+		uint64_t *to = realloc(cur->candidates, words * sizeof(*to));
+		if (!to)
+			return err_nomem(err);
+		cur->candidates = to;
+		cur->candidate_words = words;
+	}
+	memset(cur->candidates, 0, words * sizeof(*cur->candidates));
+	if (!cur->dir->chunks.n)
 		return 0;
-	int r = sql_prepare(&s, cur->m->c, "SELECT filter FROM main.row_chunk WHERE tab = ?1 ORDER BY first", err);
-	if (!r)
-		r = sql_int(s, 1, cur->m->table, err);
-	for (; !r && i < d->chunks.n && (r = sql_step(s, err)) == 1; i++) {
-		struct text t = sql_get_text(s, 0);
-		d->chunks.entries[i].filter.len = t.len;
-		if (t.len > ROW_FILTERS_MAX_BYTES - d->filters.len)
-			break;
-		r = buf_add_text(&d->filters, t, err);
-	}
-	if (r < 0)
-		return r;
-	bool all = i == d->chunks.n;
-	for (uint32_t k = 0; k < d->chunks.n; k++) {
-		struct text *f = &d->chunks.entries[k].filter;
-		*f = all ? (struct text){d->filters.ptr + at, f->len} : (struct text){NULL, 0};
-		at += f->len;
-	}
-	if (!all)
-		buf_done(&d->filters);
-	d->filtered = true;
-	return 0;
+	int r = cur->names ? 0 : name_finder_new(&cur->names, cur->m->c, err);
+	return r ? r : name_finder_find(cur->names, cur->hash, mark, cur, err);
 }
 
 static int load_chunk(struct cursor *cur, struct err *err)
@@ -205,7 +197,7 @@ static int skip_to_text(struct cursor *cur, struct err *err)
 {
 	const struct row_cells *c;
 	struct text want = buf_text(&cur->text);
-	int r = row_chunk_column(cur->chunk, (unsigned)cur->m->info->filter, &c, err);
+	int r = row_chunk_column(cur->chunk, (unsigned)cur->m->info->name_column, &c, err);
 	while (!r && cur->row < cur->end && !(c->has[cur->row] && text_eq(c->texts[cur->row], want)))
 		cur->row++;
 	return r;
@@ -281,7 +273,7 @@ static bool is_candidate(const struct cursor *cur, bool *last)
 	switch (cur->plan) {
 	case PLAN_ROW: *last = e->first > cur->key; return !*last;
 	case PLAN_REQUEST: *last = e->request_min > cur->key; return !*last;
-	case PLAN_TEXT: return !e->filter.len || filter_holds(e->filter, buf_text(&cur->text));
+	case PLAN_TEXT: return cur->candidates[cur->entry / 64] >> cur->entry % 64 & 1;
 	default: return true;
 	}
 }
@@ -337,7 +329,7 @@ static int constraint_plan(const struct row_table_info *info, sqlite3_index_info
 	enum row_type type = info->columns[column].type;
 	if (type == ROW_REFS || (type == ROW_TEXT && strcmp(sqlite3_vtab_collation(index, i), "BINARY") != 0))
 		return PLAN_ALL;
-	return column == info->filter ? PLAN_TEXT : PLAN_EQUAL;
+	return column == info->name_column ? PLAN_TEXT : PLAN_EQUAL;
 }
 
 /* Is it the order of the table? By request, then by the row's number. */
@@ -400,6 +392,8 @@ static int rows_close(sqlite3_vtab_cursor *base)
 	struct cursor *cur = (struct cursor *)base;
 	row_chunk_unref(cur->chunk);
 	directory_unref(cur->dir);
+	name_finder_free(cur->names);
+	free(cur->candidates);
 	sql_end(cur->data);
 	sql_end(cur->hold);
 	buf_done(&cur->text);
@@ -485,7 +479,7 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *idxStr, 
 	if (!r)
 		r = load_directory(cur, &err);
 	if (!r && cur->plan == PLAN_TEXT)
-		r = load_filters(cur, &err);
+		r = find_candidates(cur, &err);
 	if (r)
 		return fail(cur, &err);
 	cur->entry = cur->plan == PLAN_ROW       ? row_directory_row(&cur->dir->chunks, cur->key)

@@ -83,9 +83,14 @@ with Box() as box:
               f"INSERT INTO row_chunk SELECT * FROM other.row_chunk WHERE tab = {number}")
         for change_ in ("first = first + 1", "n = n - 1", "request_min = request_min + 1", "request_max = request_max - 1",
                         "sha256 = zeroblob(32)", "data = zeroblob(length(data))", "data = substr(data, 1, length(data) - 1)",
-                        "filter = zeroblob(9)", "tab = 9"):
+                        "tab = 9"):
             found(box, f"table {table}", f"UPDATE row_chunk SET {change_} WHERE tab = {number}")
         found(box, f"table {table}, row 1: is missing", f"DELETE FROM row_chunk WHERE tab = {number}")
+    # the index of their names
+    for statement in ("UPDATE name_block SET data = zeroblob(length(data))", "UPDATE name_block SET data = substr(data, 1, length(data) - 1)",
+                      "UPDATE name_block SET block = 1 WHERE block = 0", "DELETE FROM name_block",
+                      "INSERT INTO name_block SELECT 1 << 61, data FROM name_block WHERE block = 0"):
+        found(box, "table name_block, row ", statement)
     found(box, "follows from no event", "INSERT INTO tenant VALUES(9999, 'tenant-z')")
     found(box, "table case_info", "UPDATE case_info SET value = value || ',1' WHERE key = 'page_logs_in_order'")
     found(box, "case_info: title is 'another', the journal says 'a rehearsal'",
@@ -130,8 +135,8 @@ with Box() as box:
 
     # a report is not made from tables that were changed
     box.run("report", "case.ptc", "scope", "--out", "report")
-    for statement in ("UPDATE row_chunk SET data = zeroblob(length(data)) WHERE tab = 3", "UPDATE row_chunk SET filter = NULL WHERE tab = 0",
-                      "DELETE FROM row_chunk WHERE tab = 1",
+    for statement in ("UPDATE row_chunk SET data = zeroblob(length(data)) WHERE tab = 3", "UPDATE name_block SET data = zeroblob(4)",
+                      "DELETE FROM name_block", "DELETE FROM row_chunk WHERE tab = 1",
                       "UPDATE source SET path = 'elsewhere' WHERE source = 2", "UPDATE journal SET at_ns = at_ns + 1",
                       "CREATE VIEW exposed AS SELECT 1 AS request"):
         change(box, statement)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_rows.c - any bytes as a chunk of a table of requests: every column is decoded or refused */
+/* fuzz_rows.c - any bytes as a chunk of a table of requests, or as a block of the index of their names: every column, every entry
+ * is decoded or refused */
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "../../src/store/row_chunk.h"
+#include "../../src/store/row_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,8 +32,25 @@ static void read_cells(struct row_chunk *x, enum row_table table, uint32_t n)
 	}
 }
 
+/* Nothing reads on behind its end, and no entry goes back or past the last hash. */
+static void read_names(const uint8_t *data, size_t size)
+{
+	struct name_block b;
+	uint64_t group;
+	int64_t key = 0;
+	if (size < sizeof(key))
+		return;
+	memcpy(&key, data, sizeof(key));
+	if (name_block_open(&b, key, (struct text){(const char *)data + sizeof(key), size - sizeof(key)}, NULL))
+		return;
+	for (uint64_t last = b.print; name_block_next(&b, &group, NULL) == 1; last = b.print)
+		if (b.print < last || b.print >> b.print_bits || group >> b.group_bits || b.at > b.end)
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	read_names(data, size);
 	unsigned char sha256[SHA256_BYTES];
 	struct row_chunk *x = NULL;
 	struct codec *z = NULL;

@@ -13,10 +13,12 @@
 #include <cmocka.h>
 
 #include "../../../src/store/row_chunk.h"
+#include "../../../src/store/row_names.h"
 #include "pagetrail/row_tables.h"
 
 static char dir[64], path[128];
 static struct case_file *c;
+static struct row_names *names;
 static uint64_t random_state;
 
 static unsigned draw(unsigned n)
@@ -42,6 +44,8 @@ static int teardown(void **state)
 {
 	char cmd[160];
 	(void)state;
+	row_names_free(names);
+	names = NULL;
 	(void)case_close(c, NULL);
 	c = NULL;
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
@@ -53,6 +57,20 @@ static void exec(const char *sql)
 	struct err err = {0};
 	if (sql_exec(c, sql, &err))
 		fail_msg("%s: %s", sql, err.what);
+}
+
+/* Between them tables are written, together or some of them. */
+static void begin_tables(void)
+{
+	row_names_free(names);
+	names = NULL;
+	assert_int_equal(row_tables_clear(c, NULL), 0);
+	assert_int_equal(row_names_new(&names, c, NULL), 0);
+}
+
+static void end_tables(void)
+{
+	assert_int_equal(row_names_end(names, NULL), 0);
 }
 
 /* Text of any kind: often short and shared, sometimes long or empty, or with bytes that are no text. */
@@ -142,7 +160,7 @@ static void write_table(enum row_table table, int64_t rows)
 		at += (size_t)snprintf(sql + at, sizeof(sql) - at, i ? ",?" : "?");
 	snprintf(sql + at, sizeof(sql) - at, ")");
 	assert_int_equal(sql_prepare(&s, c, sql, &err), 0);
-	assert_int_equal(row_writer_open(&w, c, table, &err), 0);
+	assert_int_equal(row_writer_open(&w, c, table, names, &err), 0);
 	for (int64_t row = 1; row <= rows; row++) {
 		if (table == ROWS_REQUEST)
 			request = row;
@@ -222,9 +240,9 @@ static void ask(enum row_table table, int64_t rows)
 		found += asked(table, tail, none);
 		snprintf(tail, sizeof(tail), "WHERE %s = %u ORDER BY rowid", request, draw(2 * (unsigned)rows + 3));
 		found += asked(table, tail, none);
-		if (info->filter < 0)
+		if (info->name_column < 0)
 			continue;
-		snprintf(tail, sizeof(tail), "WHERE %s = ?1 ORDER BY rowid", info->columns[info->filter].name);
+		snprintf(tail, sizeof(tail), "WHERE %s = ?1 ORDER BY rowid", info->columns[info->name_column].name);
 		found += asked(table, tail, some_text(key));
 	}
 	assert_true(!rows || found > 5);
@@ -247,12 +265,13 @@ static void ask(enum row_table table, int64_t rows)
 		asked(table, tail, none);
 		snprintf(tail, sizeof(tail), "WHERE rowid %s ORDER BY rowid", odd[i]);
 		asked(table, tail, none);
-		if (info->filter < 0)
+		if (info->name_column < 0)
 			continue;
-		snprintf(tail, sizeof(tail), "WHERE %s %s ORDER BY rowid", info->columns[info->filter].name, odd[i]);
+		snprintf(tail, sizeof(tail), "WHERE %s %s ORDER BY rowid", info->columns[info->name_column].name,
+			 odd[i]);
 		asked(table, tail, none);
 		snprintf(tail, sizeof(tail), "WHERE %s = 'ID-7' COLLATE NOCASE ORDER BY rowid",
-			 info->columns[info->filter].name);
+			 info->columns[info->name_column].name);
 		asked(table, tail, none);
 	}
 }
@@ -263,10 +282,12 @@ static void round_trips(void **state)
 	    0, 1, ROW_CHUNK_ROWS - 1, ROW_CHUNK_ROWS, ROW_CHUNK_ROWS + 1, 3 * ROW_CHUNK_ROWS + 77};
 	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
-		assert_int_equal(row_tables_clear(c, NULL), 0);
+		begin_tables();
+		for (int table = 0; table < ROW_TABLES; table++)
+			write_table((enum row_table)table, sizes[k]);
+		end_tables();
 		for (int table = 0; table < ROW_TABLES; table++) {
 			int64_t n = -1;
-			write_table((enum row_table)table, sizes[k]);
 			ask((enum row_table)table, sizes[k]);
 			assert_int_equal(row_tables_count(c, (enum row_table)table, &n, NULL), 0);
 			assert_int_equal(n, sizes[k]);
@@ -299,8 +320,9 @@ static void round_trips(void **state)
 	struct sql *old = NULL;
 	assert_int_equal(sql_prepare(&old, c, "SELECT name FROM request", NULL), 0);
 	assert_int_equal(sql_step(old, NULL), 1);
-	assert_int_equal(row_tables_clear(c, NULL), 0);
+	begin_tables();
 	write_table(ROWS_REQUEST, 50);
+	end_tables();
 	ask(ROWS_REQUEST, 50);
 	sql_end(old);
 }
@@ -310,7 +332,7 @@ static void refuses(void **state)
 	struct row_writer *w;
 	struct err err = {0};
 	(void)state;
-	assert_int_equal(row_writer_open(&w, c, ROWS_LEG, &err), 0);
+	assert_int_equal(row_writer_open(&w, c, ROWS_LEG, NULL, &err), 0);
 	row_put_int(w, LEG_ROW_LEG, 1);
 	row_put_int(w, LEG_ROW_REQUEST, 5);
 	assert_int_equal(row_next(w, &err), 0);
@@ -339,7 +361,7 @@ static void write_names(int64_t changed, int64_t rows)
 	struct row_writer *w;
 	struct err err = {0};
 	char name[40];
-	assert_int_equal(row_writer_open(&w, c, ROWS_REQUEST, &err), 0);
+	assert_int_equal(row_writer_open(&w, c, ROWS_REQUEST, names, &err), 0);
 	for (int64_t i = 1; i <= rows; i++) {
 		snprintf(name, sizeof(name), i == changed ? "another" : "name-%lld", (long long)i);
 		row_put_int(w, REQUEST_REQUEST, i);
@@ -367,7 +389,7 @@ static void compares(void **state)
 	    {0, 9000, "table request, row 5001: is missing: events tell of it\n"},
 	};
 	(void)state;
-	assert_int_equal(row_tables_clear(c, NULL), 0);
+	begin_tables();
 	write_names(0, ROWS);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct err err = {0};
@@ -470,6 +492,101 @@ static void ranges(void **state)
 	row_book_close(b);
 }
 
+/* --- the index of names --- */
+
+struct seen {
+	int64_t request; /* that is looked for */
+	unsigned calls;
+	bool found;
+};
+
+static void see(void *ctx, int64_t from, int64_t to)
+{
+	struct seen *s = ctx;
+	assert_int_equal(to - from + 1, NAMES_REQUESTS);
+	s->calls++;
+	s->found |= s->request >= from && s->request <= to;
+}
+
+static struct seen look(uint64_t hash, int64_t request)
+{
+	struct name_finder *f = NULL;
+	struct seen s = {request, 0, false};
+	assert_int_equal(name_finder_new(&f, c, NULL), 0);
+	assert_int_equal(name_finder_find(f, hash, see, &s, NULL), 0);
+	name_finder_free(f);
+	return s;
+}
+
+static uint64_t hash_of(uint64_t i)
+{
+	return hash_bytes(&i, sizeof(i));
+}
+
+/* More than is sorted at a time, in three runs; most hashes as they come, many alike, some at both ends. */
+static void index_finds(void **state)
+{
+	enum { NAMES = 1200000, OFTEN = 3000 };
+	const uint64_t often = draw(2) ? 0 : draw(2) ? UINT64_MAX : hash_of(77);
+	unsigned wrong = 0;
+	(void)state;
+	begin_tables();
+	for (uint32_t i = 0; i < NAMES; i++) {
+		uint64_t key = row_names_key(hash_of(i), i + 1);
+		assert_int_equal(row_names_add(names, &key, 1, NULL), 0);
+		if (i < OFTEN) { /* one id that thousands of requests share */
+			key = row_names_key(often, (int64_t)i * NAMES_REQUESTS + 1);
+			assert_int_equal(row_names_add(names, &key, 1, NULL), 0);
+		}
+	}
+	end_tables();
+	for (int i = 0; i < 2000; i++) {
+		uint64_t at = draw(NAMES);
+		assert_true(look(hash_of(at), (int64_t)at + 1).found);
+		wrong += look(hash_of(NAMES + (uint64_t)i), 0).calls;
+	}
+	assert_true(wrong < 1000); /* one in four to eight */
+	assert_true(look(hash_of(0), 1).found && look(hash_of(NAMES - 1), NAMES).found);
+	for (int64_t i = 0; i < OFTEN; i += 100)
+		assert_true(look(often, i * NAMES_REQUESTS + 1).found);
+	assert_true(look(often, 0).calls >= OFTEN);
+}
+
+/* Without an index nothing is said to be unknown. */
+static void index_is_missed(void **state)
+{
+	struct name_finder *f = NULL;
+	struct seen s = {0, 0, false};
+	struct err err = {0};
+	(void)state;
+	begin_tables();
+	write_names(0, 10);
+	end_tables();
+	assert_int_equal(same("SELECT request FROM request WHERE name = 'name-7'", "SELECT 7", (struct text){NULL, 0}),
+			 1);
+	exec("DELETE FROM name_block");
+	struct sql *q = NULL;
+	assert_int_equal(sql_prepare(&q, c, "SELECT request FROM request WHERE name = 'name-7'", &err), 0);
+	assert_int_equal(sql_step(q, &err), ERR_DAMAGED);
+	sql_end(q);
+	/* any other bytes in its place: refused, or read to their end */
+	exec("INSERT INTO name_block VALUES(0, zeroblob(40))");
+	for (int i = 0; i < 3000; i++) {
+		char bytes[200];
+		size_t n = draw(sizeof(bytes));
+		for (size_t k = 0; k < n; k++)
+			bytes[k] = (char)(k == 2 ? 0 : k < 2 ? draw(40) : draw(256));
+		assert_int_equal(sql_prepare(&q, c, "UPDATE name_block SET data = ?1", &err), 0);
+		assert_int_equal(sql_blob(q, 1, (struct text){bytes, n}, &err), 0);
+		assert_int_equal(sql_run(q, &err), 0);
+		sql_end(q);
+		assert_int_equal(name_finder_new(&f, c, NULL), 0);
+		int r = name_finder_find(f, hash_of(draw(9)), see, &s, NULL);
+		assert_true(!r || r == ERR_DAMAGED);
+		name_finder_free(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +595,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(compares, setup, teardown),
 	    cmocka_unit_test_setup_teardown(damaged, setup, teardown),
 	    cmocka_unit_test_setup_teardown(ranges, setup, teardown),
+	    cmocka_unit_test_setup_teardown(index_finds, setup, teardown),
+	    cmocka_unit_test_setup_teardown(index_is_missed, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("row_tables", tests, NULL, NULL);
 }
