@@ -92,8 +92,8 @@ static void run(const char *sql)
 		fail_msg("%s: %s", sql, err.what);
 }
 
-/* Rows of a table in front of the case become rows of the case. */
-static void keep(const char *name, enum row_table table, unsigned refs)
+/* Rows of a table in front of the case become rows of the case; names: of those that have some. */
+static void keep(const char *name, enum row_table table, unsigned refs, struct row_names *names)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	CLEANUP(row_writer_freep) struct row_writer *w = NULL;
@@ -102,7 +102,7 @@ static void keep(const char *name, enum row_table table, unsigned refs)
 	int there;
 	snprintf(text, sizeof(text), "SELECT * FROM temp.%s ORDER BY rowid", name);
 	assert_int_equal(sql_prepare(&s, c, text, &err), 0);
-	assert_int_equal(row_writer_open(&w, c, table, &err), 0);
+	assert_int_equal(row_writer_open(&w, c, table, names, &err), 0);
 	while ((there = sql_step(s, &err)) == 1) {
 		for (unsigned i = 0; i < (unsigned)sql_columns(s); i++) {
 			struct ref ref = {0};
@@ -129,6 +129,8 @@ static void keep(const char *name, enum row_table table, unsigned refs)
 /* Two workers, one over-long request served through both, one short one; all names hostile. change: a statement more. */
 static void fill_with(const char *change)
 {
+	CLEANUP(row_names_freep) struct row_names *names = NULL;
+	struct err err = {0};
 	run("INSERT INTO tenant VALUES(1, " HOSTILE_SQL "), (2, 'tenant-b')");
 	run("INSERT INTO worker VALUES(1, " HOSTILE_SQL " || 'p', 'prefill', 'sglang', 1788000000000000000, "
 	    "1788000900000000000, 0), (2, " HOSTILE_SQL " || 'd', 'decode', 'sglang', 1788000000000000000, "
@@ -171,10 +173,12 @@ static void fill_with(const char *change)
 	run("INSERT INTO clock VALUES(1, 0, NULL, 0, 0, NULL, " HOSTILE_SQL ")");
 	if (change)
 		run(change);
-	keep("request", ROWS_REQUEST, UINT_MAX);
-	keep("alias", ROWS_ALIAS, UINT_MAX);
-	keep("leg", ROWS_LEG, LEG_ROW_REFS);
-	keep("response", ROWS_RESPONSE, RESPONSE_REFS);
+	assert_int_equal(row_names_new(&names, c, &err), 0);
+	keep("request", ROWS_REQUEST, UINT_MAX, names);
+	keep("alias", ROWS_ALIAS, UINT_MAX, names);
+	assert_int_equal(row_names_end(names, &err), 0);
+	keep("leg", ROWS_LEG, LEG_ROW_REFS, NULL);
+	keep("response", ROWS_RESPONSE, RESPONSE_REFS, NULL);
 }
 
 static void fill(void)
