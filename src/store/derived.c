@@ -11,7 +11,8 @@
 #include "pagetrail/row_tables.h"
 #include "store.h"
 
-const char *const derived_tables[] = {"worker", "boot", "tenant", "gap", "clock", "planted", "sighting", "name_block", NULL};
+const char *const derived_tables[] = {"worker",  "boot",     "tenant",     "gap", "clock",
+				      "planted", "sighting", "name_block", NULL};
 
 int derived_digest(struct case_file *c, char out[SHA256_HEX], struct err *err)
 {
