@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digest.c - SHA-256; the only user of libcrypto below report */
+/* digest.c - SHA-256 through libcrypto */
 #include <openssl/evp.h>
 
 #include "pagetrail/digest.h"

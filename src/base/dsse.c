@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dsse.c - envelopes, signed and checked with Ed25519 through libcrypto */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include "pagetrail/digest.h"
+#include "pagetrail/dsse.h"
+#include "pagetrail/json.h"
+#include "pagetrail/limits.h"
+
+enum { SIGNATURE_BYTES = 64 };
+
+struct dsse_key {
+	EVP_PKEY *pkey;
+	bool private;
+	char id[SHA256_HEX];
+};
+
+/* What libcrypto has to say stays with it: its messages name its own sources. */
+static int refused(struct err *err, const char *what)
+{
+	ERR_clear_error();
+	return err_set(err, ERR_BUG, "libcrypto refuses to %s", what);
+}
+
+/* ---- keys ---- */
+
+/* Nobody is asked for a password; an encrypted key is refused. */
+static int no_password(char *buf, int size, int rwflag, void *ctx)
+{
+	(void)buf, (void)size, (void)rwflag;
+	*(bool *)ctx = true;
+	return -1;
+}
+
+static EVP_PKEY *read_pem(struct text pem, bool private, bool *ret_encrypted)
+{
+	BIO *bio = BIO_new_mem_buf(pem.len ? pem.ptr : "", (int)pem.len);
+	EVP_PKEY *key = NULL;
+
+	if (bio)
+		key = private ? PEM_read_bio_PrivateKey(bio, NULL, no_password, ret_encrypted)
+			      : PEM_read_bio_PUBKEY(bio, NULL, no_password, ret_encrypted);
+	BIO_free(bio);
+	ERR_clear_error();
+	return key;
+}
+
+static int name_key(struct dsse_key *k, struct err *err)
+{
+	unsigned char *der = NULL, sha[SHA256_BYTES];
+	int n = i2d_PUBKEY(k->pkey, &der);
+
+	if (n <= 0)
+		return refused(err, "write the public key");
+	int rc = sha256_once(der, (size_t)n, sha, err);
+	OPENSSL_free(der);
+	if (rc == 0)
+		sha256_hex(sha, k->id);
+	return rc;
+}
+
+int dsse_key_read(struct dsse_key **ret, struct text pem, struct err *err)
+{
+	bool encrypted = false;
+	struct dsse_key *k;
+	int rc = 0;
+
+	*ret = NULL;
+	if (pem.len > KEY_MAX_BYTES)
+		return err_set(err, ERR_INPUT, "the key is larger than %zu bytes", KEY_MAX_BYTES);
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return err_nomem(err);
+	k->pkey = read_pem(pem, true, &encrypted);
+	k->private = k->pkey != NULL;
+	if (!k->pkey && !encrypted)
+		k->pkey = read_pem(pem, false, &encrypted);
+	if (encrypted) {
+		rc = err_set(err, ERR_INPUT, "the key is encrypted");
+		err_hint(err, "decrypt it with 'openssl pkey -in KEY -out OTHER'; nobody is asked for a password here");
+	} else if (!k->pkey) {
+		rc = err_set(err, ERR_INPUT, "this is no key in PEM (PRIVATE KEY or PUBLIC KEY)");
+		err_hint(err, "'openssl genpkey -algorithm ed25519 -out KEY' makes one");
+	} else if (!EVP_PKEY_is_a(k->pkey, "ED25519")) {
+		rc = err_set(err, ERR_INPUT, "the key is no Ed25519 key");
+		err_hint(err, "'openssl genpkey -algorithm ed25519 -out KEY' makes one");
+	} else {
+		rc = name_key(k, err);
+	}
+	if (rc < 0)
+		dsse_key_free(k);
+	else
+		*ret = k;
+	return rc;
+}
+
+int dsse_key_load(struct dsse_key **ret, const char *path, struct err *err)
+{
+	struct buf b = BUF_INIT(KEY_MAX_BYTES);
+	/* at once: growing would leave copies of the key behind */
+	int rc = buf_reserve(&b, KEY_MAX_BYTES, err);
+
+	*ret = NULL;
+	if (rc == 0)
+		rc = buf_add_file(&b, path, "key", err);
+	if (rc == 0)
+		rc = dsse_key_read(ret, buf_text(&b), err);
+	if (rc < 0)
+		err_where(err, "%s", path);
+	if (b.ptr)
+		OPENSSL_cleanse(b.ptr, b.len);
+	buf_done(&b);
+	return rc;
+}
+
+void dsse_key_free(struct dsse_key *k)
+{
+	if (!k)
+		return;
+	EVP_PKEY_free(k->pkey);
+	free(k);
+}
+
+const char *dsse_key_id(const struct dsse_key *k)
+{
+	return k->id;
+}
+
+bool dsse_key_signs(const struct dsse_key *k)
+{
+	return k->private;
+}
+
+/* ---- Base64 (RFC 4648): written with padding; read in both alphabets, as the protocol asks for ---- */
+
+static int put_base64(struct buf *b, struct text t, struct err *err)
+{
+	size_t room = 4 * ((t.len + 2) / 3) + 1;
+	int rc = t.len > INT_MAX / 2 ? err_set(err, ERR_LIMIT, "too long to be signed: %zu bytes", t.len) : 0;
+
+	if (rc == 0)
+		rc = buf_reserve(b, room, err);
+	if (rc == 0 && t.len)
+		b->len +=
+		    (size_t)EVP_EncodeBlock((unsigned char *)b->ptr + b->len, (const unsigned char *)t.ptr, (int)t.len);
+	return rc;
+}
+
+static int base64_char(unsigned char c)
+{
+	return c == '-' ? '+' : c == '_' ? '/' : c;
+}
+
+/* 1: it is none. Blanks and lines are none either. */
+static int take_base64(struct text t, struct buf *out, struct err *err)
+{
+	struct buf b = BUF_INIT(SIGNED_MAX_BYTES + SIGNED_MAX_BYTES / 2);
+	size_t n = t.len, pads;
+	int rc;
+
+	while (n && t.ptr[n - 1] == '=')
+		n--;
+	pads = t.len - n;
+	if (n % 4 == 1 || pads > 2 || (pads && t.len % 4))
+		return 1;
+	rc = buf_add(&b, t.ptr, n, err);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		b.ptr[i] = (char)base64_char((unsigned char)b.ptr[i]);
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", b.ptr[i]) || !b.ptr[i])
+			rc = 1;
+	}
+	for (pads = 0; rc == 0 && b.len % 4; pads++)
+		rc = buf_add_char(&b, '=', err);
+	if (rc == 0)
+		rc = buf_reserve(out, b.len + 1, err);
+	if (rc == 0 && b.len) {
+		int got =
+		    EVP_DecodeBlock((unsigned char *)out->ptr + out->len, (const unsigned char *)b.ptr, (int)b.len);
+		if (got < (int)pads)
+			rc = 1;
+		else
+			out->len += (size_t)got - pads;
+	}
+	buf_done(&b);
+	return rc;
+}
+
+/* ---- envelopes ---- */
+
+int dsse_pae(struct text type, struct text payload, struct buf *out, struct err *err)
+{
+	int rc = buf_printf(out, err, "DSSEv1 %zu ", type.len);
+
+	if (rc == 0)
+		rc = buf_add_text(out, type, err);
+	if (rc == 0)
+		rc = buf_printf(out, err, " %zu ", payload.len);
+	return rc ? rc : buf_add_text(out, payload, err);
+}
+
+static int sign(const struct dsse_key *k, struct text bytes, unsigned char out[SIGNATURE_BYTES], struct err *err)
+{
+	size_t n = SIGNATURE_BYTES;
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+
+	if (!ctx)
+		return err_nomem(err);
+	bool ok = EVP_DigestSignInit(ctx, NULL, NULL, NULL, k->pkey) == 1 &&
+		  EVP_DigestSign(ctx, out, &n, (const unsigned char *)bytes.ptr, bytes.len) == 1 &&
+		  n == SIGNATURE_BYTES;
+	EVP_MD_CTX_free(ctx);
+	return ok ? 0 : refused(err, "sign");
+}
+
+/* 0: it is the key's signature of these bytes; 1: it is not. */
+static int check(const struct dsse_key *k, struct text bytes, struct text signature, struct err *err)
+{
+	EVP_MD_CTX *ctx;
+
+	if (signature.len != SIGNATURE_BYTES)
+		return 1;
+	ctx = EVP_MD_CTX_new();
+	if (!ctx)
+		return err_nomem(err);
+	int rc = EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, k->pkey) == 1 ? 0 : refused(err, "check a signature");
+	if (rc == 0)
+		rc = EVP_DigestVerify(ctx, (const unsigned char *)signature.ptr, signature.len,
+				      (const unsigned char *)bytes.ptr, bytes.len) == 1
+			 ? 0
+			 : 1;
+	EVP_MD_CTX_free(ctx);
+	ERR_clear_error();
+	return rc;
+}
+
+int dsse_sign(const struct dsse_key *k, struct text type, struct text payload, struct buf *out, struct err *err)
+{
+	struct buf pae = BUF_INIT(SIGNED_MAX_BYTES + 4 * KIB);
+	unsigned char sig[SIGNATURE_BYTES];
+	int rc = k->private ? 0 : err_set(err, ERR_INPUT, "this is a public key: its private half signs");
+
+	if (rc == 0)
+		rc = dsse_pae(type, payload, &pae, err);
+	if (rc == 0)
+		rc = sign(k, buf_text(&pae), sig, err);
+	buf_done(&pae);
+	if (rc == 0)
+		rc = buf_add_text(out, TEXT("{\"payloadType\":"), err);
+	if (rc == 0)
+		rc = buf_json_string(out, type, err);
+	if (rc == 0)
+		rc = buf_add_text(out, TEXT(",\"payload\":\""), err);
+	if (rc == 0)
+		rc = put_base64(out, payload, err);
+	if (rc == 0)
+		rc = buf_printf(out, err, "\",\"signatures\":[{\"keyid\":\"%s\",\"sig\":\"", k->id);
+	if (rc == 0)
+		rc = put_base64(out, (struct text){(const char *)sig, sizeof(sig)}, err);
+	return rc ? rc : buf_add_text(out, TEXT("\"}]}\n"), err);
+}
+
+static int no_envelope(struct err *err, const char *why)
+{
+	return err_set(err, ERR_INPUT, "this is no signed envelope (DSSE): %s", why);
+}
+
+/* Of two members of one name another reader may take the other one. */
+static int on_key(void *ctx, struct text key, const char *again)
+{
+	(void)key;
+	return again ? no_envelope(ctx, "a member is there twice") : 0;
+}
+
+static int take_envelope(struct json_value doc, struct buf *type, struct buf *payload,
+			 struct json_value *ret_signatures, struct err *err)
+{
+	static const char *const members[] = {"payloadType", "payload", "signatures"};
+	struct text t;
+	int rc;
+
+	if (!json_is_object(doc))
+		return no_envelope(err, "no object");
+	rc = json_keys(doc, members, ARRAY_SIZE(members), on_key, err);
+	if (rc)
+		return rc;
+	if (!json_string(json_get(doc, "payloadType"), &t) || !t.len)
+		return no_envelope(err, "no payloadType");
+	rc = buf_add_text(type, t, err);
+	if (rc)
+		return rc;
+	if (!json_string(json_get(doc, "payload"), &t))
+		return no_envelope(err, "no payload");
+	rc = take_base64(t, payload, err);
+	if (rc)
+		return rc < 0 ? rc : no_envelope(err, "its payload is no Base64");
+	*ret_signatures = json_get(doc, "signatures");
+	return json_type(*ret_signatures) == JSON_ARRAY ? 0 : no_envelope(err, "no signatures");
+}
+
+static int take_signature(struct json_value one, struct buf *out, struct err *err)
+{
+	static const char *const members[] = {"keyid", "sig"};
+	struct text t;
+	int rc;
+
+	if (!json_is_object(one))
+		return no_envelope(err, "a signature is no object");
+	rc = json_keys(one, members, ARRAY_SIZE(members), on_key, err);
+	if (rc)
+		return rc;
+	if (!json_string(json_get(one, "sig"), &t))
+		return no_envelope(err, "a signature without sig");
+	rc = take_base64(t, out, err);
+	return rc > 0 ? no_envelope(err, "a signature is no Base64") : rc;
+}
+
+/* All of them are read, whichever holds: an envelope is one, or is none. */
+static int try_signatures(const struct dsse_key *k, struct json_value list, struct text bytes, struct err *err)
+{
+	struct json_iter it = json_iter(list);
+	struct json_value one;
+	struct text key;
+	bool holds = false;
+	int rc = 0;
+
+	for (unsigned n = 0; rc == 0 && json_next(&it, &key, &one); n++) {
+		struct buf sig = BUF_INIT(64 * KIB);
+		rc = n == SIGNATURES_MAX ? no_envelope(err, "too many signatures") : take_signature(one, &sig, err);
+		if (rc == 0)
+			rc = check(k, bytes, buf_text(&sig), err);
+		holds |= rc == 0;
+		rc = MIN(rc, 0);
+		buf_done(&sig);
+	}
+	return rc ? rc : holds ? 0 : 1;
+}
+
+int dsse_verify(const struct dsse_key *k, struct text envelope, struct buf *type, struct buf *payload, struct err *err)
+{
+	struct json *j = json_new();
+	struct buf pae = BUF_INIT(SIGNED_MAX_BYTES + 64 * KIB);
+	struct json_value doc, signatures;
+	int rc;
+
+	if (!j)
+		return err_nomem(err);
+	buf_clear(type);
+	buf_clear(payload);
+	rc = json_parse(j, envelope, false, &doc, NULL, err);
+	if (rc > 0 || (rc == 0 && json_repaired(j)))
+		rc = no_envelope(err, "no JSON");
+	if (rc == 0)
+		rc = take_envelope(doc, type, payload, &signatures, err);
+	if (rc == 0)
+		rc = dsse_pae(buf_text(type), buf_text(payload), &pae, err);
+	if (rc == 0)
+		rc = try_signatures(k, signatures, buf_text(&pae), err);
+	if (rc) {
+		buf_clear(type);
+		buf_clear(payload);
+	}
+	buf_done(&pae);
+	json_free(j);
+	return rc;
+}
