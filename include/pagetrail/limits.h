@@ -25,7 +25,7 @@
 #define POLICY_WARNINGS_MAX      20
 /* A key is some hundred bytes of PEM; a signed payload is a document of ours, of at most 100000 replicas with some kilobytes each; and
  * who checks an envelope of somebody else tries so many signatures. */
-#define KEY_MAX_BYTES            (64 * KIB)
+#define SIGNING_KEY_MAX_BYTES    (64 * KIB)
 #define SIGNED_MAX_BYTES         (512 * MIB)
 #define SIGNATURES_MAX           64
 /* Replicas of an inventory; and memory for what a case says of the versions of its replicas: a snapshot a minute of a hundred

@@ -74,8 +74,8 @@ int dsse_key_read(struct dsse_key **ret, struct text pem, struct err *err)
 	int rc = 0;
 
 	*ret = NULL;
-	if (pem.len > KEY_MAX_BYTES)
-		return err_set(err, ERR_INPUT, "the key is larger than %zu bytes", KEY_MAX_BYTES);
+	if (pem.len > SIGNING_KEY_MAX_BYTES)
+		return err_set(err, ERR_INPUT, "the key is larger than %zu bytes", SIGNING_KEY_MAX_BYTES);
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return err_nomem(err);
@@ -104,9 +104,9 @@ int dsse_key_read(struct dsse_key **ret, struct text pem, struct err *err)
 
 int dsse_key_load(struct dsse_key **ret, const char *path, struct err *err)
 {
-	struct buf b = BUF_INIT(KEY_MAX_BYTES);
+	struct buf b = BUF_INIT(SIGNING_KEY_MAX_BYTES);
 	/* at once: growing would leave copies of the key behind */
-	int rc = buf_reserve(&b, KEY_MAX_BYTES, err);
+	int rc = buf_reserve(&b, SIGNING_KEY_MAX_BYTES, err);
 
 	*ret = NULL;
 	if (rc == 0)

@@ -246,7 +246,7 @@ static void test_files(void **state)
 	assert_int_equal(dsse_key_load(&k, path, &err), 0);
 	assert_string_equal(dsse_key_id(k), FIRST_ID);
 	dsse_key_free(k);
-	for (size_t i = 0; i < KEY_MAX_BYTES / sizeof(first) + 10; i++)
+	for (size_t i = 0; i < SIGNING_KEY_MAX_BYTES / sizeof(first) + 10; i++)
 		assert_int_equal(write(fd, first, sizeof(first) - 1), sizeof(first) - 1);
 	assert_int_equal(dsse_key_load(&k, path, &err), ERR_INPUT);
 	assert_string_equal(err.where, path);
