@@ -66,6 +66,15 @@ int ingest_path(struct case_file *c, const struct ingest_options *o, const char 
 int ingest_paths(struct case_file *c, const struct ingest_options *o, const char *const *paths, size_t n_paths,
 		 struct err *err) MUST_CHECK;
 
+/* Bytes that the program itself has fetched, as one source each, in the caller's thread. Of the options format and worker are not
+ * used. name: stands for the path, and is none. */
+struct ingest_given {
+	const char *name, *format, *worker; /* worker NULL: by the rules */
+	struct text bytes;
+};
+int ingest_bytes(struct case_file *c, const struct ingest_options *o, const struct ingest_given *list, size_t n,
+		 struct err *err) MUST_CHECK;
+
 /* 1: there is something below these paths that would be read, or that fails; 0 there is not. */
 int ingest_any(const char *const *paths, size_t n_paths, const char *case_path, struct err *err) MUST_CHECK;
 

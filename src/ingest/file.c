@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "pagetrail/macros.h"
@@ -54,6 +55,27 @@ void file_close(struct file *f)
 	free(f);
 }
 
+/* Takes the handle over, also when it fails. */
+static int of_handle(struct file **ret, int fd, const struct stat *st, struct err *err)
+{
+	struct file *f = malloc(sizeof(*f));
+	if (!f) {
+		if (fd > STDIN_FILENO)
+			close(fd);
+		return err_nomem(err);
+	}
+	*f = (struct file){.s = {.fill = file_fill, .close = keep_open}, .fd = fd, .at_open = *st};
+	f->s.damage = &f->damage;
+	f->start = S_ISREG(st->st_mode) ? lseek(fd, 0, SEEK_CUR) : 0;
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	int rc = sha256_new(&f->sha, err);
+	if (rc < 0)
+		file_close(f);
+	else
+		*ret = f;
+	return rc;
+}
+
 int file_open(struct file **ret, const char *path, struct err *err)
 {
 	bool standard = !strcmp(path, "-");
@@ -73,22 +95,26 @@ int file_open(struct file **ret, const char *path, struct err *err)
 	}
 	if (standard && S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INPUT, "standard input is a folder");
-	struct file *f = malloc(sizeof(*f));
-	if (!f) {
-		if (!standard)
-			close(fd);
-		return err_nomem(err);
+	return of_handle(ret, fd, &st, err);
+}
+
+int file_of_bytes(struct file **ret, struct text bytes, struct err *err)
+{
+	struct stat st;
+	int fd = memfd_create("pagetrail", MFD_CLOEXEC);
+	bool ok = fd >= 0;
+	for (size_t at = 0; ok && at < bytes.len;) {
+		ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
+		ok = n > 0 || (n < 0 && errno == EINTR);
+		at += n > 0 ? (size_t)n : 0;
 	}
-	*f = (struct file){.s = {.fill = file_fill, .close = keep_open}, .fd = fd, .at_open = st};
-	f->s.damage = &f->damage;
-	f->start = S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : 0;
-	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	int rc = sha256_new(&f->sha, err);
-	if (rc < 0)
-		file_close(f);
-	else
-		*ret = f;
-	return rc;
+	if (!ok || lseek(fd, 0, SEEK_SET) < 0 || fstat(fd, &st) != 0) {
+		int code = err_set_errno(err, ERR_IO, "no room for what was fetched");
+		if (fd >= 0)
+			close(fd);
+		return code;
+	}
+	return of_handle(ret, fd, &st, err);
 }
 
 uint64_t file_size(const struct file *f)

@@ -26,6 +26,8 @@ struct file {
 
 /* path "-" is standard input. ERR_INPUT with the reason when it cannot be opened or is not a regular file. */
 int file_open(struct file **ret, const char *path, struct err *err) MUST_CHECK;
+/* A copy of these bytes, as a file without a place. */
+int file_of_bytes(struct file **ret, struct text bytes, struct err *err) MUST_CHECK;
 void file_close(struct file *f); /* accepts NULL */
 /* Size at the time of opening, and when it was changed last; 0 and INT64_MIN when that is not known. */
 uint64_t file_size(const struct file *f);

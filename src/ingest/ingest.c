@@ -313,9 +313,16 @@ static int one_file(struct session *s, const char *path, const char *why, struct
 {
 	CLEANUP(source_closep) struct source *src = NULL;
 	struct err cannot = {0};
-	int rc = why ? err_set(&cannot, ERR_INPUT, "%s", why) : source_open(&src, path, &cannot);
+	int rc = why        ? err_set(&cannot, ERR_INPUT, "%s", why)
+		 : s->given ? source_of_bytes(&src, path, *s->given, &cannot)
+			    : source_open(&src, path, &cannot);
 	if (rc == ERR_NOMEM)
 		return err_nomem(err);
+	if (rc < 0 && s->given) {
+		if (err)
+			*err = cannot;
+		return rc;
+	}
 	if (rc == 0 && !s->o->plan) {
 		int64_t none;
 		rc = custody_drop_unread(&s->custody, text_of(path), TEXT(""), &none, err);
@@ -501,6 +508,25 @@ static void session_close(struct session *s)
 	zone_close(s->zone);
 }
 
+/* Commits what was read, and frees. rc: of what went before. */
+static int session_end(struct session *s, int rc, struct err *err)
+{
+	const struct ingest_options *o = s->o;
+	if (rc == 0 || rc == ERR_INTERRUPTED) { /* what was read is kept */
+		struct err second;
+		int drained = pool_drain(s->pool, rc == 0 ? err : &second);
+		if (drained == 0 && rc == 0 && !o->plan)
+			drained = repeat_give_up(s, err);
+		if (drained == 0 && !o->plan)
+			drained = case_commit(s->c, rc == 0 ? err : &second);
+		rc = rc == 0 ? drained : rc;
+	}
+	if (rc < 0 && !o->plan && s->c)
+		case_rollback(s->c);
+	session_close(s);
+	return rc;
+}
+
 int ingest_paths(struct case_file *c, const struct ingest_options *o, const char *const *paths, size_t n_paths,
 		 struct err *err)
 {
@@ -516,19 +542,33 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 		if (rc == 0 && !s.files)
 			warn(&s, paths[i], "no file to read in it");
 	}
-	if (rc == 0 || rc == ERR_INTERRUPTED) { /* what was read is kept */
-		struct err second;
-		int drained = pool_drain(s.pool, rc == 0 ? err : &second);
-		if (drained == 0 && rc == 0 && !o->plan)
-			drained = repeat_give_up(&s, err);
-		if (drained == 0 && !o->plan)
-			drained = case_commit(c, rc == 0 ? err : &second);
-		rc = rc == 0 ? drained : rc;
+	return session_end(&s, rc, err);
+}
+
+int ingest_bytes(struct case_file *c, const struct ingest_options *o, const struct ingest_given *list, size_t n,
+		 struct err *err)
+{
+	struct session s;
+	struct ingest_options own = *o; /* its format and worker are those of the source at hand */
+	own.jobs = 1;
+	own.plan = false;
+	own.format = own.worker = NULL;
+	int rc = session_open(&s, c, &own, err);
+	if (rc == 0)
+		rc = case_begin(c, err);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		if (!format_known(text_of(list[i].format), o->parsers, o->n_parsers, o->wrappers, o->n_wrappers)) {
+			rc = err_set(err, ERR_BUG, "no format '%s'", list[i].format);
+			break;
+		}
+		own.format = list[i].format;
+		own.worker = list[i].worker;
+		s.given = &list[i].bytes;
+		rc = one_file(&s, list[i].name, NULL, err);
+		if (rc == 0)
+			rc = pool_drain(s.pool, err); /* while its options are there */
 	}
-	if (rc < 0 && !o->plan && c)
-		case_rollback(c);
-	session_close(&s);
-	return rc;
+	return session_end(&s, rc, err);
 }
 
 int ingest_path(struct case_file *c, const struct ingest_options *o, const char *path, struct err *err)

@@ -34,6 +34,7 @@ struct session {
 	struct block_pool *blocks;
 	struct spares spares;            /* the pool gives batches back */
 	struct own own;                  /* the case file itself */
+	const struct text *given;        /* the bytes at hand, in place of a file; NULL: there is one */
 	unsigned files;                  /* below the path at hand */
 	uint64_t uncommitted;            /* bytes written since the last commit */
 	struct ingest_progress progress; /* stored_bytes: of the files before the one at hand */

@@ -391,19 +391,32 @@ int source_digest(struct source *s, unsigned char sha256[SHA256_BYTES], struct e
 	return file_digest(s->file, UINT64_MAX, sha256, err);
 }
 
-int source_open(struct source **ret, const char *path, struct err *err)
+/* bytes: NULL: the file of that path. */
+static int open_source(struct source **ret, const char *path, const struct text *bytes, struct err *err)
 {
 	struct source *s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_nomem(err);
 	s->path = strdup(path);
-	int rc = s->path ? file_open(&s->file, path, err) : err_nomem(err);
+	int rc = !s->path ? err_nomem(err)
+		 : bytes  ? file_of_bytes(&s->file, *bytes, err)
+			  : file_open(&s->file, path, err);
 	if (rc < 0) {
 		source_close(s);
 		return rc;
 	}
 	*ret = s;
 	return 0;
+}
+
+int source_open(struct source **ret, const char *path, struct err *err)
+{
+	return open_source(ret, path, NULL, err);
+}
+
+int source_of_bytes(struct source **ret, const char *path, struct text bytes, struct err *err)
+{
+	return open_source(ret, path, &bytes, err);
 }
 
 void source_close(struct source *s)

@@ -28,6 +28,8 @@ struct member {
 
 /* path "-" is standard input. ERR_INPUT with the reason when it cannot be opened or is not a regular file. */
 int source_open(struct source **ret, const char *path, struct err *err) MUST_CHECK;
+/* The same over bytes at hand; path is only a name. */
+int source_of_bytes(struct source **ret, const char *path, struct text bytes, struct err *err) MUST_CHECK;
 /* Size of the stored file; 0 when it is not known before its end (standard input). */
 uint64_t source_size(const struct source *s);
 /* Stored bytes used up so far; any thread. */

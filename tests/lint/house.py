@@ -23,7 +23,7 @@ for f in source:
         bad.append(f"{f}: the second line does not say what it is for")
 
 ONLY = {"sqlite3.h": ("src/store/", "src/extension/"), "zstd.h": "src/store/", "pcre2.h": "src/base/", "hs.h": "src/base/", "simdjson": "src/base/", "openssl/": "src/base/",
-        "archive.h": "src/ingest/", "libxml/": "src/report/", "libxslt/": "src/report/"}
+        "archive.h": "src/ingest/", "libxml/": "src/report/", "libxslt/": "src/report/", "curl/": "src/live/"}
 for f in files:
     if not f.endswith((".c", ".h", ".cc")) or f.startswith("tests/") or not os.path.exists(f):
         continue
@@ -31,6 +31,13 @@ for f in files:
         for library, room in ONLY.items():
             if include.startswith(library) and not f.startswith(room):
                 bad.append(f"{f}: includes {include}, which only {room} may")
+
+# only these verbs may open a connection
+LIVE = ("src/live/", "src/cli/live.", "src/cli/cmd_snapshot.c", "src/cli/cmd_probe.c", "include/pagetrail/live.h", "tests/")
+for f in files:
+    if f.endswith((".c", ".h", ".cc")) and not f.startswith(LIVE) and os.path.exists(f) and \
+            re.search(r'^#include\s*[<"](pagetrail/)?live\.h[>"]', open(f, encoding="utf-8").read(), re.M):
+        bad.append(f"{f}: opens connections")
 
 man = open("docs/pagetrail.1", encoding="utf-8").read()
 for f in files:
