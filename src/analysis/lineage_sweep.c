@@ -382,6 +382,19 @@ static void stretches_to_pages(const struct sweep *s, struct runset *pages)
 	}
 }
 
+enum { RUNS_AHEAD = 6 };
+
+/* A pool in use is in pieces: each run is somewhere else in memory, and the next ones are known. */
+static void fetch_ahead(const struct page_pool *p, const struct page_run *r)
+{
+	if (r->first >= p->n)
+		return;
+	__builtin_prefetch(&p->owner[r->first], 1);
+	__builtin_prefetch(&p->alloc[r->first], 1);
+	__builtin_prefetch(&p->content[r->first], 1);
+	__builtin_prefetch(&p->seen[r->first], 1);
+}
+
 static int op_runs(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
@@ -390,6 +403,8 @@ static int op_runs(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 	for (uint32_t i = 0; i < op->n_runs; i++) {
 		uint64_t first = op->runs[i].first, end = first + op->runs[i].count;
 		total += op->runs[i].count;
+		if (!s->bounds && i + RUNS_AHEAD < op->n_runs)
+			fetch_ahead(p, &op->runs[i + RUNS_AHEAD]);
 		if (end > most ||
 		    total > POOL_MAX_PAGES) { /* outside the pool: not a page; nothing after it is proved */
 			cover_break(s, op->actor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.c - how fast the lineage sweep is, alone: bench-sweep [EVENTS [PAGES_A_REQUEST]]
  *
- * One worker whose pool is full: requests take pages from a free list, get them filled, read them, and give them back; one in a
+ * One worker whose pool is full and worn into pieces: requests take pages from a free list, get them filled, read them, and give them back; one in a
  * thousand reads before its pages are filled. Events are made before each part of the work and not timed. Prints one JSON
  * object: page events and touches a second over CPU time of one thread, the peak memory of the process, and the reads found,
  * which must be those that were made. Not a test.
@@ -15,7 +15,7 @@
 
 #include "../../src/analysis/lineage.h"
 
-enum { POOL_PAGES = 1 << 17, RUNS_MAX = 64, OPS_EACH = 4, PART = 1024, STALE_EVERY = 1000 };
+enum { POOL_PAGES = 1 << 17, RUNS_MAX = 64, OPS_EACH = 4, PART = 1024, STALE_EVERY = 1000, WEAR_ROUNDS = 2000 };
 
 struct held {
 	struct page_run runs[RUNS_MAX];
@@ -67,6 +67,17 @@ static void give(const struct held *h)
 	}
 }
 
+/* A pool is measured as it is after days: in pieces as small as they get. */
+static void wear(struct held *held, uint32_t pages)
+{
+	for (int round = 0; round < WEAR_ROUNDS; round++) {
+		for (int i = 0; i < PART; i++)
+			take(&held[i], pages);
+		for (int i = 0; i < PART; i++)
+			give(&held[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000;
@@ -84,6 +95,7 @@ int main(int argc, char **argv)
 	}
 	for (uint32_t i = 0; i < POOL_PAGES / 16; i++)
 		spare[n_spare++] = (struct page_run){i * 16, 16};
+	wear(held, pages);
 	struct sweep_op boot = {
 	    .op = OP_BOOT, .page_size = 64, .pool_pages = POOL_PAGES, .at = {.source = 1, .len = 1}};
 	int rc = sweep_add(s, &boot, &err);
