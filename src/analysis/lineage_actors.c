@@ -44,8 +44,18 @@ struct actors {
 	size_t n_candidates, cap_candidates;
 	struct map opened; /* worker, room -> actor */
 	bool rooms_loaded;
-	bool lazy; /* only what is asked for is looked up */
+	bool lazy; /* only what is asked for is looked up: */
+	struct sql *legs_of, *aliases_of, *request_of;
 };
+
+/* A statement that is asked again and again; *s is NULL before its first time. */
+static int again(struct actors *a, struct sql **s, const char *text, struct err *err)
+{
+	if (!*s)
+		return sql_prepare(s, a->c, text, err);
+	sql_reset(*s);
+	return 0;
+}
 
 static int grow(void **p, size_t *cap, size_t n, size_t size, struct err *err)
 {
@@ -74,7 +84,7 @@ static int actor_add(struct actors *a, struct actor who, uint32_t *ret, struct e
 	return 0;
 }
 
-static int load_candidates(struct actors *a, const char *text, uint32_t binding, struct err *err);
+static int candidates_of(struct actors *a, uint32_t binding, struct err *err);
 
 static uint64_t text_key(int64_t worker, struct text text)
 {
@@ -106,19 +116,7 @@ static int binding_get(struct actors *a, int64_t worker, struct text text, uint3
 		return rc;
 	a->bindings[a->n_bindings] = b;
 	*ret = (uint32_t)a->n_bindings++;
-	if (!a->lazy || worker <= 0)
-		return 0;
-	rc = load_candidates(a,
-			     "SELECT worker, rid, request, started_ns, finished_ns FROM leg WHERE request IN "
-			     "(SELECT request FROM alias WHERE value = ?1 UNION SELECT request FROM request WHERE "
-			     "name = ?1) AND worker = ?2 AND rid = ?1 "
-			     "ORDER BY started_ns, leg",
-			     *ret, err);
-	return rc < 0 ? rc
-		      : load_candidates(a,
-					"SELECT worker, value, request, NULL, NULL FROM alias WHERE value = ?1 AND "
-					"worker = ?2 AND kind = 'rid' ORDER BY request",
-					*ret, err);
+	return a->lazy && worker > 0 ? candidates_of(a, *ret, err) : 0;
 }
 
 enum { SAME_MAX = 64 }; /* a client may use one id for any number of requests */
@@ -188,11 +186,11 @@ static uint32_t candidate_at(struct actors *a, uint32_t binding, int64_t ns)
 /* The actor of a request, which is looked up when that was not done for all. */
 int actors_request(struct actors *a, int64_t request, uint32_t *ret, struct err *err)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
 	*ret = actors_of_request(a, request);
 	if (*ret || !a->lazy)
 		return 0;
-	int rc = sql_prepare(&s, a->c, "SELECT coalesce(tenant, 0), name FROM request WHERE request = ?1", err);
+	int rc = again(a, &a->request_of, "SELECT coalesce(tenant, 0), name FROM request WHERE request = ?1", err);
+	struct sql *s = a->request_of;
 	if (rc == 0)
 		rc = sql_int(s, 1, request, err);
 	if (rc == 0)
@@ -200,18 +198,14 @@ int actors_request(struct actors *a, int64_t request, uint32_t *ret, struct err 
 	if (rc <= 0)
 		return rc;
 	rc = actor_add(a, (struct actor){request, sql_get_int(s, 0), sql_get_text(s, 1)}, ret, err);
+	sql_reset(s);
 	return rc < 0 ? rc : map_put(&a->of_request, (uint64_t)request, *ret, err);
 }
 
 /* Rows (worker or 0, text, request, from, to) become candidates; of one binding, or (0) of all. */
-static int load_candidates(struct actors *a, const char *text, uint32_t only, struct err *err)
+static int take_candidates(struct actors *a, struct sql *s, uint32_t only, struct err *err)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(&s, a->c, text, err);
-	if (rc == 0 && only)
-		rc = sql_text(s, 1, a->bindings[only].text, err);
-	if (rc == 0 && only)
-		rc = sql_int(s, 2, a->bindings[only].worker, err);
+	int rc = 0;
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
 		uint32_t actor, binding = only;
 		rc = actors_request(a, sql_get_int(s, 2), &actor, err);
@@ -224,6 +218,42 @@ static int load_candidates(struct actors *a, const char *text, uint32_t only, st
 			rc = candidate_add(a, binding, c, err);
 	}
 	return rc;
+}
+
+static int load_candidates(struct actors *a, const char *text, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, a->c, text, err);
+	return rc == 0 ? take_candidates(a, s, 0, err) : rc;
+}
+
+static int ask_candidates(struct actors *a, struct sql **s, const char *text, uint32_t binding, struct err *err)
+{
+	int rc = again(a, s, text, err);
+	if (rc == 0)
+		rc = sql_text(*s, 1, a->bindings[binding].text, err);
+	if (rc == 0)
+		rc = sql_int(*s, 2, a->bindings[binding].worker, err);
+	if (rc == 0)
+		rc = take_candidates(a, *s, binding, err);
+	if (*s)
+		sql_reset(*s);
+	return rc;
+}
+
+static int candidates_of(struct actors *a, uint32_t binding, struct err *err)
+{
+	int rc = ask_candidates(a, &a->legs_of,
+				"SELECT worker, rid, request, started_ns, finished_ns FROM leg WHERE request IN "
+				"(SELECT request FROM alias WHERE value = ?1 UNION SELECT request FROM request WHERE "
+				"name = ?1) AND worker = ?2 AND rid = ?1 "
+				"ORDER BY started_ns, leg",
+				binding, err);
+	return rc < 0 ? rc
+		      : ask_candidates(a, &a->aliases_of,
+				       "SELECT worker, value, request, NULL, NULL FROM alias WHERE value = ?1 AND "
+				       "worker = ?2 AND kind = 'rid' ORDER BY request",
+				       binding, err);
 }
 
 enum { REQUESTS_AT_ONCE = 1 << 16 };
@@ -298,13 +328,13 @@ int actors_load(struct actors **ret, struct case_file *c, bool lazy, struct err 
 		    "SELECT l.worker, l.rid, l.request, l.started_ns, l.finished_ns FROM leg l JOIN worker w "
 		    "USING(worker) WHERE w.has_page_log AND l.rid IS NOT NULL "
 		    "ORDER BY l.started_ns, l.leg",
-		    0, err);
+		    err);
 	if (rc == 0 && logs)
 		rc = load_candidates(
 		    a,
 		    "SELECT a.worker, a.value, a.request, NULL, NULL FROM alias a JOIN worker w USING(worker) "
 		    "WHERE w.has_page_log AND a.kind = 'rid' ORDER BY a.request, a.value, a.worker",
-		    0, err);
+		    err);
 	if (rc < 0) {
 		actors_free(a);
 		return rc;
@@ -321,6 +351,9 @@ void actors_free(struct actors *a)
 	row_range_free(a->named);
 	row_book_close(a->book);
 	row_book_close(a->names);
+	sql_end(a->legs_of);
+	sql_end(a->aliases_of);
+	sql_end(a->request_of);
 	free(a->tenants);
 	free(a->all);
 	free(a->bindings);
@@ -534,7 +567,7 @@ int actors_sender(struct actors *a, int64_t worker, uint32_t room, int64_t ns, u
 		rc = load_candidates(a,
 				     "SELECT 0, room, request, started_ns, finished_ns FROM leg WHERE room IS NOT NULL "
 				     "ORDER BY started_ns, leg",
-				     0, err);
+				     err);
 	}
 	uint32_t actor = rc == 0 ? candidate_at(a, room, ns) : 0;
 	if (!actor)
