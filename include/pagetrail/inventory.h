@@ -27,4 +27,5 @@ int inventory_read(struct inventory **ret, struct text content, void (*warn)(voi
 void inventory_free(struct inventory *inv); /* accepts NULL */
 size_t inventory_count(const struct inventory *inv);
 const struct inventory_row *inventory_at(const struct inventory *inv, size_t i);
-struct text inventory_path(const struct inventory *inv); /* as given; empty: it was no file */
+struct text inventory_path(const struct inventory *inv);   /* as given; empty: it was no file */
+const char *inventory_sha256(const struct inventory *inv); /* of its bytes, hex */

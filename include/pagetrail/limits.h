@@ -21,6 +21,7 @@
 /* Entries of affected[] (a bit mask of 64 says which decided), and members of every other list in it. */
 #define POLICY_ENTRIES_MAX       64
 #define POLICY_LIST_MAX          4096
+#define POLICY_SUMMARY_MAX_BYTES (4 * KIB)
 /* Keys that are not known, and are named one by one. */
 #define POLICY_WARNINGS_MAX      20
 /* A key is some hundred bytes of PEM; a signed payload is a document of ours, of at most 100000 replicas with some kilobytes each; and

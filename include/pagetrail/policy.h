@@ -104,6 +104,10 @@ size_t policy_place(const struct policy *p, size_t entry);
 /* The shortest of all entries; TIME_UNKNOWN: none. */
 int64_t policy_max_age_ns(const struct policy *p);
 struct text policy_id(const struct policy *p);
+struct text policy_summary(const struct policy *p); /* one line; empty: it has none */
+struct text policy_cve(const struct policy *p);     /* its id or one of its aliases; empty: none is one */
+/* Does it know of each of its entries how the defect ends: a version, a backport, or a commit? */
+bool policy_knows_fix(const struct policy *p);
 const char *policy_sha256(const struct policy *p);         /* of the document, hex */
 const char *policy_commits_sha256(const struct policy *p); /* of its lists of commits, comma between; "" none */
 struct text policy_origin(const struct policy *p);         /* its file's path as given, or "builtin:NAME" */

@@ -257,6 +257,7 @@ int inventory_read(struct inventory **ret, struct text content, void (*warn)(voi
 		   struct err *err)
 {
 	struct inventory *inv = calloc(1, sizeof(*inv));
+	unsigned char sha[SHA256_BYTES];
 	if (!inv)
 		return err_nomem(err);
 	arena_init(&inv->arena, 4 * DOCUMENT_MAX_BYTES);
@@ -267,6 +268,10 @@ int inventory_read(struct inventory **ret, struct text content, void (*warn)(voi
 	int rc = json ? inventory_read_json(&r, content, err) : read_csv(&r, content, err);
 	if (!rc)
 		rc = check_once(inv, json, err);
+	if (!rc)
+		rc = sha256_once(content.ptr, content.len, sha, err);
+	if (!rc)
+		sha256_hex(sha, inv->sha256);
 	if (rc < 0) {
 		inventory_free(inv);
 		return rc;
@@ -314,4 +319,9 @@ const struct inventory_row *inventory_at(const struct inventory *inv, size_t i)
 struct text inventory_path(const struct inventory *inv)
 {
 	return inv->path;
+}
+
+const char *inventory_sha256(const struct inventory *inv)
+{
+	return inv->sha256;
 }

@@ -11,6 +11,7 @@ struct inventory {
 	struct inventory_row *rows;
 	size_t n, cap;
 	struct text path;
+	char sha256[SHA256_HEX]; /* of its bytes */
 };
 
 struct inventory_reader {

@@ -305,6 +305,40 @@ struct text policy_id(const struct policy *p)
 	return p->id;
 }
 
+struct text policy_summary(const struct policy *p)
+{
+	return p->summary;
+}
+
+struct text policy_cve(const struct policy *p)
+{
+	return p->cve;
+}
+
+static bool entry_knows_fix(const struct policy *p, const struct policy_entry *e)
+{
+	if (e->needs.n_backports)
+		return true;
+	for (size_t i = 0; i < e->n_ranges; i++)
+		for (size_t k = 0; k < e->ranges[i].n; k++)
+			if (e->ranges[i].events[k].kind == RANGE_FIXED ||
+			    e->ranges[i].events[k].kind == RANGE_LAST_AFFECTED)
+				return true;
+	const struct commit_list *commits = e->needs.commits ? &p->commits[e->needs.commits - 1] : NULL;
+	for (size_t i = 0; commits && i < commits->n; i++)
+		if (commits->list[i].has_fix)
+			return true;
+	return false;
+}
+
+bool policy_knows_fix(const struct policy *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!entry_knows_fix(p, &p->entries[i]))
+			return false;
+	return true;
+}
+
 struct text policy_origin(const struct policy *p)
 {
 	return p->origin;

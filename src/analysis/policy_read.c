@@ -334,6 +334,40 @@ static int take_times(struct reading *r, struct json_value doc)
 	return json_given(json_get(doc, "withdrawn")) ? wrong(r, "withdrawn", "a policy that was not withdrawn") : 0;
 }
 
+/* "CVE-2026-12345" (the CSAF 2.0 schema has the same). */
+static bool is_cve(struct text t)
+{
+	int64_t n;
+	if (t.len < 13 || !text_starts(t, "CVE-") || t.ptr[8] != '-')
+		return false;
+	for (size_t i = 4; i < t.len; i++)
+		if (i != 8 && (t.ptr[i] < '0' || t.ptr[i] > '9'))
+			return false;
+	return text_int64(text_from(t, 9), &n);
+}
+
+/* What others know it by, and what it is in words. */
+static int take_words(struct reading *r, struct json_value doc)
+{
+	struct text *aliases = NULL, t = TEXT("");
+	size_t n;
+	int rc = take_texts(r, doc, "aliases", &aliases, &n);
+	if (rc < 0)
+		return rc;
+	if (is_cve(r->p->id))
+		r->p->cve = r->p->id;
+	for (size_t i = 0; !r->p->cve.len && i < n; i++)
+		if (is_cve(aliases[i]))
+			r->p->cve = aliases[i];
+	struct json_value v = json_get(doc, "summary");
+	if (!json_given(v))
+		return 0;
+	if (!json_string(v, &t) || t.len > POLICY_SUMMARY_MAX_BYTES)
+		return wrong(r, "summary", "a text of one line");
+	r->p->summary = arena_text(&r->p->arena, t);
+	return r->p->summary.ptr || !t.len ? 0 : err_nomem(r->err);
+}
+
 static int take_document(struct reading *r, struct json_value doc)
 {
 	static const char *const keys[] = {"schema_version", "id",      "modified",         "published",
@@ -347,6 +381,8 @@ static int take_document(struct reading *r, struct json_value doc)
 	int rc = check_keys(r, doc, keys, ARRAY_SIZE(keys));
 	if (rc == 0)
 		rc = take_text(r, json_get(doc, "id"), "id", "a text of 1 to 256 bytes", &r->p->id);
+	if (rc == 0)
+		rc = take_words(r, doc);
 	if (rc == 0)
 		rc = take_times(r, doc);
 	if (rc == 0 && json_given(own) && !json_is_object(own))
@@ -427,7 +463,7 @@ int policy_load(struct policy **ret, const char *path, void (*warn)(void *ctx, s
 	policy_free(*ret);
 	*ret = NULL;
 	err_where(err, "%s", path);
-	return err_hint(err, "see 'pagetrail help scope', and docs/policy.md");
+	return err_hint(err, "docs/policy.md has the form of a policy");
 }
 
 void policy_free(struct policy *p)

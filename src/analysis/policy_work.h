@@ -65,7 +65,7 @@ struct policy_entry { /* one of affected[] */
 
 struct policy {
 	struct arena arena;
-	struct text id, origin;
+	struct text id, origin, summary, cve; /* the last two may be empty */
 	struct policy_entry *entries;
 	size_t n;
 	struct commit_list *commits;

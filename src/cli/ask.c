@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pagetrail/inventory.h"
+
 void ask_param(struct ask *a, const char *name, const char *value)
 {
 	if (!value || a->params.n == PARAMS_MAX)
@@ -65,6 +67,15 @@ static void put_policy(const struct ask *a, struct text sql, struct rows *r)
 	rows_param(r, TEXT("policy_sha256"), text_of(policy_sha256(p)));
 	if (*policy_commits_sha256(p))
 		rows_param(r, TEXT("policy_commits_sha256"), text_of(policy_commits_sha256(p)));
+}
+
+/* Which inventory the rows were held against. */
+static void put_inventory(const struct inventory *inv, struct rows *r)
+{
+	if (!inv)
+		return;
+	rows_param(r, TEXT("inventory"), inventory_path(inv));
+	rows_param(r, TEXT("inventory_sha256"), text_of(inventory_sha256(inv)));
 }
 
 int correlate_now(struct case_file *c, struct text extra, struct err *err)
@@ -369,6 +380,7 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 	for (unsigned i = 0; i < a->params.n; i++)
 		rows_param(r, a->params.name[i], a->params.value[i]);
 	put_policy(a, text_of(query_find(queries, n_queries, info->name)->sql), r);
+	put_inventory(a->analysis.inventory, r);
 	int64_t as_of;
 	rc = ask_as_of(c, a, &as_of, err);
 	if (!rc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_deploy.c - which version each replica runs, how well that is known, and what served without the fix */
-#include "cli.h"
+#include "publish.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +16,8 @@ enum { LISTED_MAX = 1000 };
 static struct {
 	const struct policy *policy;
 	const struct inventory *inventory;
+	const struct ask *ask;
+	const struct publish *publish;
 	int64_t at_ns, as_of_ns;
 	bool open; /* a replica is neither verified fixed nor retired */
 } asked;
@@ -285,24 +287,31 @@ static int add_extras(struct case_file *c, struct rows *r, struct err *err)
 		rc = text_visible(buf_text(&said), CELL_MAX_BYTES, &shown, err);
 	if (!rc)
 		rows_note(r, "policy: %s", shown.ptr);
-	return rc;
+	return rc ? rc : publish_write(asked.publish, c, asked.ask, asked.at_ns, r, err);
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
+	CLEANUP(publish_done) struct publish publish = {0};
 	const char *path = NULL, *at = NULL;
 	char as_of[40];
-	const struct option_spec options[] = {{"--inventory", OPTION_TEXT, &path}, {"--at", OPTION_TEXT, &at}};
+	const struct option_spec options[] = {
+	    {"--inventory", OPTION_TEXT, &path}, {"--at", OPTION_TEXT, &at}, PUBLISH_OPTIONS(publish)};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, 1, err);
 	if (rc)
 		return rc;
+	asked.ask = &ask;
+	asked.publish = &publish;
 	asked.at_ns = TIME_UNKNOWN;
 	asked.as_of_ns = ask.as_of_ns;
 	if (at && !args_time(text_of(at), &asked.at_ns))
 		return err_set(err, ERR_USAGE, "--at takes a time such as 2026-09-09T14:00:00Z, not '%s'", at);
+	rc = publish_check(&publish, err);
+	if (rc)
+		return rc;
 	CLEANUP(inventory_freep) struct inventory *inventory = NULL;
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	if (path)
@@ -324,7 +333,7 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_deploy = {
     .name = "deploy",
-    .synopsis = "CASE [--policy FILE] [--inventory FILE] [--at T]",
+    .synopsis = "CASE [--policy FILE] [--inventory FILE] [--at T] [--csaf FILE] [--statement FILE [--key FILE]]",
     .summary = "Says which version each replica runs, how well that is known, and a verdict",
     .help = "A released version is not a deployed one. A row for each start of each replica, the\n"
 	    "last one being its present state; or with --at one for each replica as it was then.\n\n"
@@ -339,6 +348,14 @@ const struct command command_deploy = {
 	    "                    or nodes. Without it there is no percentage\n"
 	    "  --at T            what was known at that time, of the process that ran then\n"
 	    "  --as-of T         time against which the age of records counts\n"
+	    "  --csaf FILE       writes a VEX document too (CSAF 2.0): the status of each build that runs\n"
+	    "  --publisher NAME, --namespace URL, --contact TEXT\n"
+	    "                    who publishes it; without them it is a draft\n"
+	    "  --replicas URL    where its readers find which replicas these are\n"
+	    "  --statement FILE  writes an in-toto statement too: the verdict of each replica, and on\n"
+	    "                    which images and files it rests\n"
+	    "  --key FILE        signs it (DSSE) with an Ed25519 key in PEM\n"
+	    "  --issue N         number of this issue of both; default 1\n"
 	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n\n"
 	    "Exit code 1 when a replica is neither verified fixed nor retired.\n"
 	    "docs/deploy.md says how verdicts are made, and what each reason means.\n\n"

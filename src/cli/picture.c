@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture.c - a picture's words and its file */
+/* picture.c - a picture's words */
 #include "picture.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 int picture_alone(const struct ask *a, struct err *err)
 {
@@ -49,57 +43,6 @@ int picture_title(struct buf *b, const char *what, struct case_file *c, struct e
 	return MIN(rc, 0);
 }
 
-static bool is_case(const char *file)
-{
-	char head[16] = "";
-	FILE *f = fopen(file, "re");
-	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
-	if (f)
-		fclose(f);
-	return n == sizeof(head) && !memcmp(head, "SQLite format 3", sizeof(head));
-}
-
-static int refused(const char *file, struct err *err)
-{
-	err_set_errno(err, ERR_IO, "cannot write '%s'", file);
-	err_hint(err, "the folder must exist, be writable and have room");
-	return ERR_IO;
-}
-
-int picture_write(const char *file, struct text bytes, struct err *err)
-{
-	CLEANUP(buf_done) struct buf part = BUF_INIT(64 * KIB);
-	if (!strcmp(file, "-")) {
-		fwrite(bytes.ptr, 1, bytes.len, stdout); /* a failure is seen by system_flush() */
-		return 0;
-	}
-	if (is_case(file)) {
-		err_set(err, ERR_USAGE, "'%s' is a database, perhaps a case: it is not written over", file);
-		return err_hint(err, "name another file for the picture");
-	}
-	int rc = buf_printf(&part, err, "%s.XXXXXX", file);
-	if (rc)
-		return rc;
-	int fd = mkostemp(part.ptr, O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f)
-		return refused(file, err);
-	bool ok = fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len && !fflush(f) && !fsync(fd);
-	int saved = errno;
-	if (fclose(f) && ok) {
-		ok = false;
-		saved = errno;
-	}
-	if (ok && rename(part.ptr, file)) {
-		ok = false;
-		saved = errno;
-	}
-	if (!ok)
-		unlink(part.ptr);
-	errno = saved;
-	return ok ? 0 : refused(file, err);
-}
-
 int picture_graph(struct case_file *c, struct graph *g, const char *title, const char *query, const struct ask *a,
 		  const char *file, struct err *err)
 {
@@ -112,5 +55,5 @@ int picture_graph(struct case_file *c, struct graph *g, const char *title, const
 	struct picture_words w = {buf_text(&heading), buf_text(&command), TIME_UNKNOWN, TIME_UNKNOWN};
 	if (!rc)
 		rc = graph_draw(g, &w, &dot, err);
-	return rc ? rc : picture_write(file, buf_text(&dot), err);
+	return rc ? rc : write_file(file, buf_text(&dot), err);
 }

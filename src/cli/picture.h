@@ -12,8 +12,6 @@ int picture_alone(const struct ask *a, struct err *err) MUST_CHECK;
 int picture_command(struct buf *b, const char *query, const struct ask *a, struct err *err) MUST_CHECK;
 /* "what, case ID: TITLE", as far as the case has them. */
 int picture_title(struct buf *b, const char *what, struct case_file *c, struct err *err) MUST_CHECK;
-/* To a file, whole or not at all; "-" is standard output. A file that is a case is not written over. */
-int picture_write(const char *file, struct text bytes, struct err *err) MUST_CHECK;
 /* The graph with its words, to a file. query: prints the same data with the parameters of a. */
 int picture_graph(struct case_file *c, struct graph *g, const char *title, const char *query, const struct ask *a,
 		  const char *file, struct err *err) MUST_CHECK;

@@ -305,6 +305,7 @@ static void test_commits(void **state)
 		       "7777777aaaa\tcontains_fix\n7777777bbbb\tlacks_fix\n");
 	assert_int_equal(policy_load(&p, policy, NULL, NULL, &err), 0);
 	assert_int_equal(strlen(policy_commits_sha256(p)), 64);
+	assert_true(policy_knows_fix(p));
 	expect(p, "0.5.22.dev12", "abcdef0", FIX_FIXED, POLICY_COMMIT_HAS_FIX);
 	expect(p, "0.5.22.dev12", "abcdef0123456789abcdef0123456789abcdef01", FIX_FIXED, POLICY_COMMIT_HAS_FIX);
 	expect(p, "0.5.22.dev12", "abcdef0fff", FIX_UNKNOWN, POLICY_COMMIT_UNLISTED);
@@ -335,6 +336,66 @@ static void test_commits(void **state)
 	rmdir(dir);
 }
 
+/* ---- what else it says ---- */
+
+#define WORDS(x) \
+	HEAD x ",\"affected\":[{\"package\":{\"ecosystem\":\"PyPI\",\"name\":\"sglang\"},\"versions\":[\"1\"]}]}"
+
+static void test_words(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *inside, *summary, *cve;
+	} says[] = {
+	    {"\"x\":1", "", ""},
+	    {"\"summary\":\"Pages of others\",\"aliases\":null", "Pages of others", ""},
+	    {"\"summary\":\"\",\"aliases\":[\"GHSA-1\",\"CVE-2026-1\",\"CVE-26-12345\",\"CVE-2026-12a45\",\"CVE-2026-"
+	     "123456\","
+	     "\"CVE-2026-1234\"]",
+	     "", "CVE-2026-123456"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(says); i++) {
+		char document[1024];
+		snprintf(document, sizeof(document), WORDS("%s"), says[i].inside);
+		struct policy *p = good(document);
+		assert_true(text_is(policy_summary(p), says[i].summary) && text_is(policy_cve(p), says[i].cve));
+		policy_free(p);
+	}
+	struct policy *p =
+	    good("{\"id\":\"CVE-2026-0001\",\"modified\":\"2026-09-09T14:00:00Z\",\"aliases\":[\"CVE-2026-0002\"],"
+		 "\"affected\":[{\"package\":{\"ecosystem\":\"PyPI\",\"name\":\"a\"},\"versions\":[\"1\"]}]}");
+	assert_true(text_is(policy_cve(p), "CVE-2026-0001"));
+	policy_free(p);
+}
+
+static void test_knows_fix(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *inside;
+		bool knows;
+	} says[] = {
+	    {"\"versions\":[\"1\"]", false},
+	    {"\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[{\"introduced\":\"0\"}]}]", false},
+	    {"\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[{\"introduced\":\"0\"},{\"limit\":\"2\"}]}]", false},
+	    {"\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[{\"introduced\":\"0\"},{\"fixed\":\"2\"}]}]", true},
+	    {"\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[{\"introduced\":\"0\"},{\"last_affected\":\"2\"}]}]",
+	     true},
+	    {"\"versions\":[\"1\"],\"database_specific\":{\"pagetrail\":{\"backports\":[\"1+a\"]}}", true},
+	    /* of two entries one is not enough */
+	    {"\"versions\":[\"1\"]},{\"package\":{\"ecosystem\":\"PyPI\",\"name\":\"sglang\"},\"ranges\":[{\"type\":"
+	     "\"ECOSYSTEM\","
+	     "\"events\":[{\"introduced\":\"0\"},{\"fixed\":\"2\"}]}]",
+	     false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(says); i++) {
+		struct policy *p = of(says[i].inside);
+		if (policy_knows_fix(p) != says[i].knows)
+			fail_msg("%s", says[i].inside);
+		policy_free(p);
+	}
+}
+
 /* ---- documents that are refused ---- */
 
 #define SGLANG   "\"package\":{\"ecosystem\":\"PyPI\",\"name\":\"sglang\"}"
@@ -353,6 +414,8 @@ static void test_refused(void **state)
 	    {"{\"id\":\"x\",\"modified\":\"yesterday\"}", " modified:"},
 	    {"{\"id\":\"x\",\"modified\":\"2026-09-09T14:00:00\"}", " modified:"},
 	    {HEAD "\"id\":\"y\"}", " id: one member"},
+	    {HEAD "\"summary\":7}", " summary: a text"},
+	    {HEAD "\"aliases\":\"CVE-2026-1234\"}", " aliases: a list"},
 	    {HEAD "\"withdrawn\":\"2026-09-09T14:00:00Z\"}", " withdrawn:"},
 	    {HEAD "\"affected\":{}}", " affected: a list"},
 	    {HEAD "\"affected\":[]}", " affected: a list of at least one"},
@@ -575,6 +638,7 @@ int main(void)
 	    cmocka_unit_test(test_packages), cmocka_unit_test(test_requirements),    cmocka_unit_test(test_entries),
 	    cmocka_unit_test(test_commits),  cmocka_unit_test(test_refused),         cmocka_unit_test(test_warnings),
 	    cmocka_unit_test(test_hostile),  cmocka_unit_test(test_damaged),         cmocka_unit_test(test_builtin),
+	    cmocka_unit_test(test_words),    cmocka_unit_test(test_knows_fix),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

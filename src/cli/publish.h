@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* publish.h - private to cli: what `deploy` hands on to others, as files */
+#pragma once
+
+#include "cli.h"
+#include "pagetrail/deployed.h"
+#include "pagetrail/dsse.h"
+
+struct publish {
+	const char *csaf, *statement, *key; /* files; NULL: not asked for */
+	const char *publisher, *name_space, *contact, *replicas;
+	int64_t issue; /* 0: not given */
+	struct dsse_key *signer;
+};
+#define PUBLISH_OPTIONS(p)                                                                               \
+	{"--csaf", OPTION_TEXT, &(p).csaf}, {"--statement", OPTION_TEXT, &(p).statement},                \
+	    {"--key", OPTION_TEXT, &(p).key}, {"--issue", OPTION_INT, &(p).issue},                       \
+	    {"--publisher", OPTION_TEXT, &(p).publisher}, {"--namespace", OPTION_TEXT, &(p).name_space}, \
+	    {"--contact", OPTION_TEXT, &(p).contact},                                                    \
+	{                                                                                                \
+		"--replicas", OPTION_TEXT, &(p).replicas                                                 \
+	}
+
+/* Before anything is read: are the options of sense, and is the key one that signs? */
+int publish_check(struct publish *p, struct err *err) MUST_CHECK;
+/* Makes both documents, then writes them; r is told of each. */
+int publish_write(const struct publish *p, struct case_file *c, const struct ask *a, int64_t at_ns, struct rows *r,
+		  struct err *err) MUST_CHECK;
+void publish_done(struct publish *p); /* accepts a zeroed one */
