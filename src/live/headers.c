@@ -138,7 +138,7 @@ void live_headers_done(struct live_headers *h)
 size_t live_mask(const struct live_headers *h, char *p, size_t n)
 {
 	size_t masked = 0;
-	for (size_t i = 0; h && i < h->n_secrets; i++) {
+	for (size_t i = 0; h && n && i < h->n_secrets; i++) {
 		struct text s = h->secrets[i];
 		for (char *at = p; (at = memmem(at, n - (size_t)(at - p), s.ptr, s.len)); at += s.len) {
 			memset(at, 'x', s.len);
