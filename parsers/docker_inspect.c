@@ -64,7 +64,7 @@ static int emit_container(struct parse *p, const struct collected *from, struct 
 	struct json_value state = json_get(v, "State"), labels = json_path(v, "Config.Labels");
 	struct text pod = label(labels, "io.kubernetes.pod.name"), name = installed_text(json_get(v, "Name"));
 	struct text image = installed_text(json_path(v, "Config.Image")), worker = from->worker;
-	struct text digest = installed_digest(a, installed_text(json_get(v, "ImageDigest")));
+	struct text digest = image_digest(a, installed_text(json_get(v, "ImageDigest")));
 	const char *says = state_of(state);
 	struct event *e = parse_begin(p, EVENT_INSTALL, from->at);
 	int64_t restarts;
@@ -72,9 +72,9 @@ static int emit_container(struct parse *p, const struct collected *from, struct 
 	while (name.len && name.ptr[0] == '/')
 		name = text_from(name, 1);
 	if (!digest.len && text_find_char(image, '@', 0) != SIZE_MAX)
-		digest = installed_digest(a, image);
+		digest = image_digest(a, image);
 	if (!digest.len)
-		digest = installed_digest(a, installed_text(json_get(v, "Image")));
+		digest = image_digest(a, installed_text(json_get(v, "Image")));
 	if (pod.len)
 		worker = pod;
 	installed_worker(e, worker.len || alone ? worker : name);
@@ -83,7 +83,7 @@ static int emit_container(struct parse *p, const struct collected *from, struct 
 	event_text(e, INSTALL_IMAGE, image.len ? image : installed_text(json_get(v, "ImageName")));
 	event_text(e, INSTALL_DIGEST, digest);
 	event_text(e, INSTALL_CONTAINER, name);
-	event_text(e, INSTALL_ROLE, text_of(installed_role(labels)));
+	event_text(e, INSTALL_ROLE, text_of(labels_role(labels)));
 	event_text(e, INSTALL_STATE, text_of(says));
 	installed_time(e, INSTALL_STARTED, json_get(state, "StartedAt"));
 	installed_time(e, INSTALL_ENDED, json_get(state, "FinishedAt"));
@@ -112,11 +112,11 @@ static int take_image(struct parse *p, const struct collected *from, struct json
 	struct text name = installed_text(json_path(v, "RepoTags.0")), key;
 	struct json_value list = json_get(v, "RepoDigests"), one;
 	struct json_iter it = json_iter(list);
-	int r = emit_image(p, from, v, name, installed_digest(&p->scratch, installed_text(json_get(v, "Id"))));
+	int r = emit_image(p, from, v, name, image_digest(&p->scratch, installed_text(json_get(v, "Id"))));
 
 	for (unsigned i = 0; r >= 0 && i < DIGESTS_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &one);
 	     i++) {
-		struct text digest = installed_digest(&p->scratch, installed_text(one));
+		struct text digest = image_digest(&p->scratch, installed_text(one));
 		if (digest.len)
 			r = emit_image(p, from, v, name.len ? name : installed_text(one), digest);
 	}

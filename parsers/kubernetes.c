@@ -67,9 +67,9 @@ static int emit_container(const struct object *pod, struct json_value spec, stru
 {
 	struct arena *a = &pod->p->scratch;
 	struct json_value state = json_get(status, "state");
-	struct text image = field(spec, "image"), digest = installed_digest(a, field(status, "imageID"));
+	struct text image = field(spec, "image"), digest = image_digest(a, field(status, "imageID"));
 	struct text name = field(status, "name");
-	const char *role = installed_role(json_path(pod->doc, "metadata.labels")), *says = state_of(pod, state);
+	const char *role = labels_role(json_path(pod->doc, "metadata.labels")), *says = state_of(pod, state);
 	struct event *e = begin(pod, "container");
 	int64_t restarts;
 
@@ -178,18 +178,18 @@ static int take_template(struct object *o, const char *path, unsigned *found)
 	struct json_value template = json_path(o->doc, path), list = json_path(template, "spec.containers"), v;
 	struct json_iter it = json_iter(list);
 	struct text key;
-	const char *role = installed_role(json_path(template, "metadata.labels"));
+	const char *role = labels_role(json_path(template, "metadata.labels"));
 	int64_t wanted;
 
 	if (!role)
-		role = installed_role(json_path(o->doc, "metadata.labels"));
+		role = labels_role(json_path(o->doc, "metadata.labels"));
 	while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &v)) {
 		if (!json_is_object(v))
 			continue;
 		struct event *e = begin(o, "order");
 		event_int(e, INSTALL_RUNG, RUNG_ORDERED);
 		event_text(e, INSTALL_IMAGE, field(v, "image"));
-		event_text(e, INSTALL_DIGEST, installed_digest(&o->p->scratch, field(v, "image")));
+		event_text(e, INSTALL_DIGEST, image_digest(&o->p->scratch, field(v, "image")));
 		event_text(e, INSTALL_CONTAINER, field(v, "name"));
 		event_text(e, INSTALL_ROLE, text_of(role));
 		event_text(e, INSTALL_WORKLOAD, o->workload);
@@ -233,7 +233,7 @@ static int take_application(struct object *o, unsigned *found)
 		struct event *e = begin(o, "order");
 		event_int(e, INSTALL_RUNG, RUNG_ORDERED);
 		event_text(e, INSTALL_IMAGE, image);
-		event_text(e, INSTALL_DIGEST, installed_digest(&o->p->scratch, image));
+		event_text(e, INSTALL_DIGEST, image_digest(&o->p->scratch, image));
 		event_text(e, INSTALL_WORKLOAD, o->workload);
 		installed_time(e, INSTALL_INSTALLED, json_path(o->doc, "status.operationState.finishedAt"));
 		int r = parse_emit(o->p);

@@ -139,19 +139,19 @@ static struct text checksum(struct arena *a, struct json_value list, const char 
 
 	for (unsigned i = 0; i < REFS_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v); i++)
 		if (text_is(field(v, alg), "SHA-256") || text_is(field(v, alg), "SHA256"))
-			return installed_digest(a, field(v, value));
+			return image_digest(a, field(v, value));
 	return (struct text){0};
 }
 
 static int cyclonedx_subject(struct bom *b, struct json_value c)
 {
 	struct arena *a = &b->p->scratch;
-	struct text id = installed_digest(a, property(c, ":ImageID"));
+	struct text id = image_digest(a, property(c, ":ImageID"));
 	struct text found[] = {
 	    b->digest,
-	    text_starts(field(c, "purl"), "pkg:oci/") ? installed_digest(a, field(c, "purl")) : (struct text){0},
-	    installed_digest(a, property(c, ":RepoDigest")),
-	    text_starts(field(c, "version"), "sha256:") ? installed_digest(a, field(c, "version")) : (struct text){0},
+	    text_starts(field(c, "purl"), "pkg:oci/") ? image_digest(a, field(c, "purl")) : (struct text){0},
+	    image_digest(a, property(c, ":RepoDigest")),
+	    text_starts(field(c, "version"), "sha256:") ? image_digest(a, field(c, "version")) : (struct text){0},
 	    checksum(a, json_get(c, "hashes"), "alg", "content"),
 	    id};
 	int r = 0;
@@ -235,9 +235,9 @@ static int spdx_subject(struct bom *b, struct json_value doc)
 		if (!b->image.len)
 			b->image = field(v, "name");
 		if (!b->digest.len)
-			b->digest = installed_digest(a, purl);
+			b->digest = image_digest(a, purl);
 		if (!b->digest.len && text_starts(field(v, "versionInfo"), "sha256:"))
-			b->digest = installed_digest(a, field(v, "versionInfo"));
+			b->digest = image_digest(a, field(v, "versionInfo"));
 		if (!b->digest.len)
 			b->digest = checksum(a, json_get(v, "checksums"), "algorithm", "checksumValue");
 		break;
@@ -301,7 +301,7 @@ static int record(struct parse *p, struct text record)
 				      &b.from.at);
 	if (text_starts(field(doc, "_type"), "https://in-toto.io/Statement/")) {
 		b.image = field(doc, "subject.0.name");
-		b.digest = installed_digest(&p->scratch, field(doc, "subject.0.digest.sha256"));
+		b.digest = image_digest(&p->scratch, field(doc, "subject.0.digest.sha256"));
 	}
 	r = is_spdx(bom) ? take_spdx(&b, bom) : take_cyclonedx(&b, bom);
 	return r < 0 ? r : b.found ? RECORD_PARSED : RECORD_CONTEXT;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "pagetrail/buf.h"
+#include "pagetrail/container.h"
 #include "pagetrail/csv.h"
 #include "pagetrail/limits.h"
 #include "pagetrail/stamp.h"
@@ -53,22 +54,6 @@ int inventory_add(struct inventory_reader *r, const struct inventory_row *row, s
 	}
 	inv->n++;
 	return 0;
-}
-
-struct text inventory_digest(struct inventory *inv, struct text image)
-{
-	size_t at = text_rfind_char(image, '@');
-	struct text t = at == SIZE_MAX ? image : text_from(image, at + 1);
-	if (t.len != 7 + 64 || !text_starts(t, "sha256:"))
-		return TEXT("");
-	char *out = arena_alloc(&inv->arena, t.len + 1);
-	unsigned char bytes[SHA256_BYTES];
-	char hex[SHA256_HEX];
-	if (!out || !sha256_unhex(text_from(t, 7), bytes))
-		return TEXT("");
-	sha256_hex(bytes, hex);
-	snprintf(out, t.len + 1, "sha256:%s", hex);
-	return (struct text){out, t.len};
 }
 
 /* ---- CSV ---- */
@@ -157,7 +142,7 @@ static int take_value(struct csv_reader *x, unsigned cell, struct inventory_row 
 	case C_NODE: to->node = t; break;
 	case C_IMAGE: to->image = t; break;
 	case C_DIGEST:
-		to->image_digest = inventory_digest(x->r->inv, t);
+		to->image_digest = image_digest(&x->r->inv->arena, t);
 		if (!to->image_digest.len)
 			return csv_wrong(&x->csv, cell, "image_digest '%.*s': expected sha256: and 64 hex digits", t,
 					 err);

@@ -3,14 +3,15 @@
  *
  * Fields as in the Kubernetes API reference, core/v1 Pod and Node: metadata.name, .labels, .deletionTimestamp; spec.nodeName,
  * .unschedulable; status.phase, .startTime, .containerStatuses[] (name, image, imageID, state.running.startedAt,
- * state.terminated.finishedAt). A label says the role when the last part of its key is "role" or "component" and its value is one
- * of ours. Of a pod with several containers the image is that of the first one in spec.containers: the others stand beside it.
+ * state.terminated.finishedAt). Roles and digests are read as in evidence (container.h). Of a pod with several containers the image
+ * is that of the first one in spec.containers: the others stand beside it.
  */
 #include "inventory_work.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "pagetrail/container.h"
 #include "pagetrail/json.h"
 #include "pagetrail/limits.h"
 #include "pagetrail/stamp.h"
@@ -36,25 +37,6 @@ static int time_at(struct json_value v, const char *path, unsigned at, int64_t *
 	return 0;
 }
 
-static struct text role_of_labels(struct json_value labels)
-{
-	struct json_iter it = json_iter(labels);
-	struct text key, value, found = TEXT("");
-	struct json_value v;
-	while (json_type(labels) == JSON_OBJECT && json_next(&it, &key, &v)) {
-		size_t slash = text_rfind_char(key, '/');
-		struct text last = slash == SIZE_MAX ? key : text_from(key, slash + 1);
-		bool named = text_is(last, "role") || text_is(last, "component");
-		if (!named || !json_string(v, &value) ||
-		    (!text_is(value, "prefill") && !text_is(value, "decode") && !text_is(value, "unified")))
-			continue;
-		if (found.len && !text_eq(found, value))
-			return TEXT(""); /* two labels, two roles */
-		found = value;
-	}
-	return found;
-}
-
 /* The status of the first container of the pod. */
 static struct json_value first_status(struct json_value pod)
 {
@@ -72,11 +54,11 @@ static int take_pod(struct inventory_reader *r, struct json_value pod, struct in
 	struct json_value status = first_status(pod);
 	struct text phase = string_at(pod, "status.phase");
 	row->node = string_at(pod, "spec.nodeName");
-	row->role = role_of_labels(json_path(pod, "metadata.labels"));
+	row->role = text_of(labels_role(json_path(pod, "metadata.labels")));
 	row->image = string_at(status, "image");
 	if (!row->image.len)
 		row->image = string_at(pod, "spec.containers.0.image");
-	row->image_digest = inventory_digest(r->inv, string_at(status, "imageID"));
+	row->image_digest = image_digest(&r->inv->arena, string_at(status, "imageID"));
 	bool over = text_is(phase, "Succeeded") || text_is(phase, "Failed");
 	row->state = over                                                       ? STATE_RETIRED
 		     : json_given(json_path(pod, "metadata.deletionTimestamp")) ? STATE_DRAINING

@@ -23,7 +23,5 @@ struct inventory_reader {
 /* Adds a row; its texts are copied. */
 int inventory_add(struct inventory_reader *r, const struct inventory_row *row, struct err *err) MUST_CHECK;
 void inventory_warn(struct inventory_reader *r, const char *fmt, struct text t);
-/* "repository@sha256:…", "docker-pullable://…@sha256:…" or "sha256:…": the digest, in lower case in the arena. Empty: none. */
-struct text inventory_digest(struct inventory *inv, struct text image);
 /* inventory_kube.c */
 int inventory_read_json(struct inventory_reader *r, struct text content, struct err *err) MUST_CHECK;
