@@ -188,6 +188,17 @@ static enum cell_type cell_type_of(struct text type)
 	return CELL_TEXT;
 }
 
+static int columns_of(const struct query_info *info, struct sql *s, struct rows_column columns[ROWS_COLUMNS_MAX],
+		      struct err *err)
+{
+	if (info->n_columns > ROWS_COLUMNS_MAX || (int)info->n_columns != sql_columns(s))
+		return err_set(err, ERR_BUG, "query '%.*s' does not give the columns of its header",
+			       TEXT_ARG(info->name));
+	for (unsigned i = 0; i < info->n_columns; i++)
+		columns[i] = (struct rows_column){info->columns[i].name, cell_type_of(info->columns[i].type)};
+	return 0;
+}
+
 static int put_row(struct sql *s, const struct rows_column *columns, unsigned n, struct rows *r, struct err *err)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -363,12 +374,9 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 {
 	struct rows_column columns[ROWS_COLUMNS_MAX];
 	unsigned n = info->n_columns;
-	if (n > ROWS_COLUMNS_MAX || (int)n != sql_columns(s))
-		return err_set(err, ERR_BUG, "query '%.*s' does not give the columns of its header",
-			       TEXT_ARG(info->name));
-	for (unsigned i = 0; i < n; i++)
-		columns[i] = (struct rows_column){info->columns[i].name, cell_type_of(info->columns[i].type)};
-	int rc = bind_params(s, info, a, err);
+	int rc = columns_of(info, s, columns, err);
+	if (!rc)
+		rc = bind_params(s, info, a, err);
 	if (!rc)
 		rc = check_values(c, info, a, err);
 	if (rc)
@@ -445,6 +453,48 @@ int ask_rows(struct case_file *c, const char *name, const struct ask *a,
 		rc = bind_params(s, &info, a, err);
 	while (!rc && (rc = sql_step(s, err)) == 1)
 		rc = system_stop ? err_set(err, ERR_INTERRUPTED, "stopped") : add(ctx, s, err);
+	query_info_done(&info);
+	return rc;
+}
+
+DEFINE_CLEANUP(struct rows *, rows_drop)
+
+static int list_rows(struct sql *s, const struct query_info *info, int64_t max, struct buf *b, int64_t *ret_n,
+		     bool *ret_more, struct err *err)
+{
+	struct rows_column columns[ROWS_COLUMNS_MAX];
+	CLEANUP(rows_dropp) struct rows *list = NULL;
+	int rc = columns_of(info, s, columns, err);
+	if (!rc)
+		rc = rows_list(&list, columns, info->n_columns, err);
+	while (!rc && (rc = sql_step(s, err)) == 1) {
+		*ret_more = *ret_n == max;
+		if (*ret_more || system_stop)
+			break;
+		rc = put_row(s, columns, info->n_columns, list, err);
+		++*ret_n;
+	}
+	if (system_stop)
+		return err_set(err, ERR_INTERRUPTED, "stopped");
+	return rc < 0 ? rc : rows_listed(list, b, err);
+}
+
+int ask_list(struct case_file *c, const char *name, int64_t max, struct buf *b, int64_t *ret_n, bool *ret_more,
+	     struct err *err)
+{
+	const struct query_text *q = query_find(queries, n_queries, text_of(name));
+	struct query_info info;
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	*ret_n = 0;
+	*ret_more = false;
+	if (!q)
+		return err_set(err, ERR_BUG, "no query '%s'", name);
+	int rc = query_info_parse(q, &info, err);
+	if (rc)
+		return rc;
+	rc = sql_prepare(&s, c, q->sql, err);
+	if (!rc)
+		rc = list_rows(s, &info, max, b, ret_n, ret_more, err);
 	query_info_done(&info);
 	return rc;
 }

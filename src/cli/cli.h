@@ -105,6 +105,9 @@ void rows_found(struct rows *r, int64_t n); /* how many there are in all */
  * are counted or measured one by one (a table, a limit). bytes: that it will hold, mostly. A part is freed by rows_drop(). */
 int rows_part(struct rows **ret, const struct rows *r, size_t bytes, struct err *err) MUST_CHECK;
 size_t rows_part_bytes(const struct rows *part); /* not joined yet */
+/* Rows of a list of its own, made cell by cell as above, for rows_extra(); freed by rows_drop(). */
+int rows_list(struct rows **ret, const struct rows_column *columns, unsigned n, struct err *err) MUST_CHECK;
+int rows_listed(const struct rows *list, struct buf *b, struct err *err) MUST_CHECK; /* appends it as JSON */
 void rows_join(struct rows *r, struct rows *part);
 /* Writes what is left and frees; *ret_count = rows given (not only those shown). */
 int rows_close(struct rows *r, int64_t *ret_count, struct err *err) MUST_CHECK;
@@ -142,6 +145,9 @@ int ask_query(struct case_file *c, const char *name, struct ask *a, const char *
 /* The same rows, given to add() one by one in place of being printed. */
 int ask_rows(struct case_file *c, const char *name, const struct ask *a,
 	     int (*add)(void *ctx, struct sql *s, struct err *err), void *ctx, struct err *err) MUST_CHECK;
+/* The first rows of a query without parameters, as a JSON list. *ret_more: there are more. */
+int ask_list(struct case_file *c, const char *name, int64_t max, struct buf *b, int64_t *ret_n, bool *ret_more,
+	     struct err *err) MUST_CHECK;
 /* Adds a parameter of the verb's own (a named option); NULL value: nothing. */
 void ask_param(struct ask *a, const char *name, const char *value);
 /* A name that nobody has would read as "nothing found": ERR_INPUT unless the statement gives a row for it. NULL: no check. */

@@ -126,68 +126,12 @@ static int put_totals(struct rows *r, const struct totals *t, struct err *err)
 
 /* ---- further lists: each is a query of its own ---- */
 
-static int put_cell(struct sql *s, int i, struct text type, struct buf *b, struct err *err)
-{
-	char at[40];
-	if (sql_type(s, i) == SQL_NULL)
-		return buf_add_text(b, TEXT("null"), err);
-	if (text_is(type, "time"))
-		return buf_printf(b, err, "\"%s\"", stamp_format(sql_get_int(s, i), at, sizeof(at)));
-	if (sql_type(s, i) == SQL_INT)
-		return buf_printf(b, err, "%" PRId64, sql_get_int(s, i));
-	if (text_is(type, "json"))
-		return buf_json_value(b, sql_get_text(s, i), err);
-	return buf_json_string(b, sql_get_text(s, i), err);
-}
-
-static int put_object(struct sql *s, const struct query_info *q, struct buf *b, struct err *err)
-{
-	int rc = buf_add_char(b, '{', err);
-	for (unsigned i = 0; !rc && i < q->n_columns; i++) {
-		rc = buf_printf(b, err, "%s\"%.*s\":", i ? "," : "", TEXT_ARG(q->columns[i].name));
-		if (!rc)
-			rc = put_cell(s, (int)i, q->columns[i].type, b, err);
-	}
-	return rc ? rc : buf_add_char(b, '}', err);
-}
-
-/* The first rows of a query as a JSON list. *ret_more: there are more. */
-static int list_query(struct case_file *c, const char *name, struct buf *b, int64_t *ret_n, bool *ret_more,
-		      struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	const struct query_text *q = query_find(queries, n_queries, text_of(name));
-	struct query_info info;
-	if (!q)
-		return err_set(err, ERR_BUG, "no query '%s'", name);
-	int rc = query_info_parse(q, &info, err);
-	if (rc)
-		return rc;
-	*ret_n = 0;
-	*ret_more = false;
-	rc = buf_add_char(b, '[', err);
-	if (!rc)
-		rc = sql_prepare(&s, c, q->sql, err);
-	while (!rc && (rc = sql_step(s, err)) == 1) {
-		rc = 0;
-		*ret_more = *ret_n == LISTED_MAX;
-		if (*ret_more)
-			break;
-		if ((*ret_n)++)
-			rc = buf_add_char(b, ',', err);
-		if (!rc)
-			rc = put_object(s, &info, b, err);
-	}
-	query_info_done(&info);
-	return rc ? rc : buf_add_char(b, ']', err);
-}
-
 static int add_pairs(struct case_file *c, struct rows *r, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * MIB);
 	int64_t n;
 	bool more;
-	int rc = list_query(c, "deploy_pairs", &b, &n, &more, err);
+	int rc = ask_list(c, "deploy_pairs", LISTED_MAX, &b, &n, &more, err);
 	if (rc)
 		return rc;
 	rows_extra(r, "pairs", buf_text(&b));
@@ -204,7 +148,7 @@ static int add_gateways(struct case_file *c, struct rows *r, struct err *err)
 	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * MIB);
 	int64_t n;
 	bool more;
-	int rc = list_query(c, "deploy_gateway_limits", &b, &n, &more, err);
+	int rc = ask_list(c, "deploy_gateway_limits", LISTED_MAX, &b, &n, &more, err);
 	if (rc)
 		return rc;
 	rows_extra(r, "gateway_limits", buf_text(&b));

@@ -455,6 +455,32 @@ int rows_part(struct rows **ret, const struct rows *r, size_t bytes, struct err 
 	return 0;
 }
 
+int rows_list(struct rows **ret, const struct rows_column *columns, unsigned n, struct err *err)
+{
+	if (n > ROWS_COLUMNS_MAX)
+		return err_set(err, ERR_LIMIT, "more than %d columns", ROWS_COLUMNS_MAX);
+	struct rows *p = rows_new(ROWS_JSON, columns, n);
+	if (!p)
+		return err_nomem(err);
+	p->part = true;
+	for (unsigned i = 0; i < n; i++)
+		p->shown[p->n_shown++] = (int)i;
+	int rc = shown_columns(p, err);
+	if (rc)
+		rows_drop(p);
+	else
+		*ret = p;
+	return rc;
+}
+
+int rows_listed(const struct rows *list, struct buf *b, struct err *err)
+{
+	int rc = buf_add_char(b, '[', err);
+	if (!rc) /* without the comma before the first */
+		rc = buf_add_text(b, text_from(buf_text(&list->out), 1), err);
+	return rc ? rc : buf_add_char(b, ']', err);
+}
+
 size_t rows_part_bytes(const struct rows *part)
 {
 	return part->out.len;
