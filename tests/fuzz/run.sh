@@ -7,12 +7,17 @@ build=build-fuzz
 CC=clang CXX=clang++ MESON_ARGS="-Db_sanitize=address,undefined -Db_lundef=false \
 	-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link" sh src/setup.sh "$build"
 ninja -C "$build"
-for target in parser wrapper column rows codec text map; do
+for target in parser wrapper column rows codec text map policy; do
 	corpus=$build/corpus-$target
 	mkdir -p "$corpus"
 	if [ "$target" = parser ] || [ "$target" = wrapper ]; then # the samples are the seeds; the first byte chooses
 		for f in tests/parsers/*/*.log; do
 			{ printf '\001'; head -c 65536 "$f"; } > "$corpus/$(echo "$f" | tr / _)"
+		done
+	fi
+	if [ "$target" = policy ]; then # its first byte chooses too
+		for f in tests/fuzz/policy/* src/policies/*.json; do
+			{ printf '\001'; cat "$f"; } > "$corpus/$(basename "$f")"
 		done
 	fi
 	if [ "$target" = map ]; then
