@@ -12,7 +12,7 @@
 
 #include "pagetrail/digest.h"
 #include "pagetrail/dsse.h"
-#include "pagetrail/json.h"
+#include "pagetrail/json_scan.h"
 #include "pagetrail/limits.h"
 
 enum { SIGNATURE_BYTES = 64 };
@@ -272,102 +272,123 @@ static int no_envelope(struct err *err, const char *why)
 	return err_set(err, ERR_INPUT, "this is no signed envelope (DSSE): %s", why);
 }
 
-/* Of two members of one name another reader may take the other one. */
-static int on_key(void *ctx, struct text key, const char *again)
+/* Takes the members of an object, each to the place of its name; other members are other people's. Of two of one name another
+ * reader may take the other one: there is one. raw[] of what is not there has no bytes. */
+static int take_members(struct json_scan *s, const char *const *names, size_t n, struct text *raw, struct arena *a,
+			struct err *err)
 {
-	(void)key;
-	return again ? no_envelope(ctx, "a member is there twice") : 0;
-}
-
-static int take_envelope(struct json_value doc, struct buf *type, struct buf *payload,
-			 struct json_value *ret_signatures, struct err *err)
-{
-	static const char *const members[] = {"payloadType", "payload", "signatures"};
-	struct text t;
+	struct text key, value;
 	int rc;
 
-	if (!json_is_object(doc))
+	if (!scan_open(s, '{'))
 		return no_envelope(err, "no object");
-	rc = json_keys(doc, members, ARRAY_SIZE(members), on_key, err);
-	if (rc)
-		return rc;
-	if (!json_string(json_get(doc, "payloadType"), &t) || !t.len)
-		return no_envelope(err, "no payloadType");
-	rc = buf_add_text(type, t, err);
-	if (rc)
-		return rc;
-	if (!json_string(json_get(doc, "payload"), &t))
-		return no_envelope(err, "no payload");
-	rc = take_base64(t, payload, err);
+	while ((rc = scan_member(s, &key)) == 1) {
+		key = scan_unescape(key, a);
+		if (!key.ptr)
+			return err_nomem(err);
+		if (!scan_value(s, &value))
+			return no_envelope(err, "no JSON");
+		for (size_t i = 0; i < n; i++) {
+			if (!text_is(key, names[i]))
+				continue;
+			if (raw[i].len)
+				return no_envelope(err, "a member is there twice");
+			raw[i] = value;
+		}
+	}
+	return rc < 0 ? no_envelope(err, "no JSON") : 0;
+}
+
+static int take_string(struct text raw, struct arena *a, const char *why, struct text *ret, struct err *err)
+{
+	if (!text_starts(raw, "\""))
+		return no_envelope(err, why);
+	*ret = scan_unescape(text_sub(raw, 1, raw.len - 2), a);
+	return ret->ptr ? 0 : err_nomem(err);
+}
+
+static int take_envelope(struct text envelope, struct arena *a, struct buf *type, struct buf *payload,
+			 struct text *ret_signatures, struct err *err)
+{
+	static const char *const names[] = {"payloadType", "payload", "signatures"};
+	struct text raw[ARRAY_SIZE(names)] = {{0}}, t;
+	struct json_scan s = scan_of(envelope);
+	int rc = text_utf8_valid(envelope) ? 0 : no_envelope(err, "no JSON");
+
+	if (rc == 0)
+		rc = take_members(&s, names, ARRAY_SIZE(names), raw, a, err);
+	if (rc == 0 && !scan_over(&s))
+		rc = no_envelope(err, "more than one object");
+	if (rc == 0)
+		rc = take_string(raw[0], a, "no payloadType", &t, err);
+	if (rc == 0)
+		rc = t.len ? buf_add_text(type, t, err) : no_envelope(err, "no payloadType");
+	if (rc == 0)
+		rc = take_string(raw[1], a, "no payload", &t, err);
+	if (rc == 0)
+		rc = take_base64(t, payload, err);
 	if (rc)
 		return rc < 0 ? rc : no_envelope(err, "its payload is no Base64");
-	*ret_signatures = json_get(doc, "signatures");
-	return json_type(*ret_signatures) == JSON_ARRAY ? 0 : no_envelope(err, "no signatures");
+	*ret_signatures = raw[2];
+	return text_starts(raw[2], "[") ? 0 : no_envelope(err, "no signatures");
 }
 
-static int take_signature(struct json_value one, struct buf *out, struct err *err)
+static int take_signature(struct json_scan *s, struct arena *a, struct buf *out, struct err *err)
 {
-	static const char *const members[] = {"keyid", "sig"};
-	struct text t;
-	int rc;
+	static const char *const names[] = {"keyid", "sig"};
+	struct text raw[ARRAY_SIZE(names)] = {{0}}, t;
+	int rc = take_members(s, names, ARRAY_SIZE(names), raw, a, err);
 
-	if (!json_is_object(one))
-		return no_envelope(err, "a signature is no object");
-	rc = json_keys(one, members, ARRAY_SIZE(members), on_key, err);
-	if (rc)
-		return rc;
-	if (!json_string(json_get(one, "sig"), &t))
-		return no_envelope(err, "a signature without sig");
-	rc = take_base64(t, out, err);
+	if (rc == 0)
+		rc = take_string(raw[1], a, "a signature without sig", &t, err);
+	if (rc == 0)
+		rc = take_base64(t, out, err);
 	return rc > 0 ? no_envelope(err, "a signature is no Base64") : rc;
 }
 
 /* All of them are read, whichever holds: an envelope is one, or is none. */
-static int try_signatures(const struct dsse_key *k, struct json_value list, struct text bytes, struct err *err)
+static int try_signatures(const struct dsse_key *k, struct text list, struct text bytes, struct arena *a,
+			  struct err *err)
 {
-	struct json_iter it = json_iter(list);
-	struct json_value one;
-	struct text key;
+	struct json_scan s = scan_of(list);
 	bool holds = false;
-	int rc = 0;
+	int rc = scan_open(&s, '[') ? 0 : no_envelope(err, "no signatures"), more = 0;
 
-	for (unsigned n = 0; rc == 0 && json_next(&it, &key, &one); n++) {
+	for (unsigned n = 0; rc == 0 && (more = scan_element(&s)) == 1; n++) {
 		struct buf sig = BUF_INIT(64 * KIB);
-		rc = n == SIGNATURES_MAX ? no_envelope(err, "too many signatures") : take_signature(one, &sig, err);
+		rc = n == SIGNATURES_MAX ? no_envelope(err, "too many signatures") : take_signature(&s, a, &sig, err);
 		if (rc == 0)
 			rc = check(k, bytes, buf_text(&sig), err);
 		holds |= rc == 0;
 		rc = MIN(rc, 0);
 		buf_done(&sig);
 	}
+	if (rc == 0 && more < 0)
+		rc = no_envelope(err, "no JSON");
 	return rc ? rc : holds ? 0 : 1;
 }
 
+/* Read forward, not parsed: a payload may be larger than what is parsed of logs. */
 int dsse_verify(const struct dsse_key *k, struct text envelope, struct buf *type, struct buf *payload, struct err *err)
 {
-	struct json *j = json_new();
 	struct buf pae = BUF_INIT(SIGNED_MAX_BYTES + 64 * KIB);
-	struct json_value doc, signatures;
+	struct text signatures = {0};
+	struct arena a;
 	int rc;
 
-	if (!j)
-		return err_nomem(err);
+	arena_init(&a, 2 * SIGNED_MAX_BYTES);
 	buf_clear(type);
 	buf_clear(payload);
-	rc = json_parse(j, envelope, false, &doc, NULL, err);
-	if (rc > 0 || (rc == 0 && json_repaired(j)))
-		rc = no_envelope(err, "no JSON");
-	if (rc == 0)
-		rc = take_envelope(doc, type, payload, &signatures, err);
+	rc = take_envelope(envelope, &a, type, payload, &signatures, err);
 	if (rc == 0)
 		rc = dsse_pae(buf_text(type), buf_text(payload), &pae, err);
 	if (rc == 0)
-		rc = try_signatures(k, signatures, buf_text(&pae), err);
+		rc = try_signatures(k, signatures, buf_text(&pae), &a, err);
 	if (rc) {
 		buf_clear(type);
 		buf_clear(payload);
 	}
 	buf_done(&pae);
-	json_free(j);
+	arena_done(&a);
 	return rc;
 }

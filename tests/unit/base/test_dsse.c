@@ -99,6 +99,11 @@ static void test_verifies(void **state)
 					      "{\"sig\":\"4DHX3Zn4qpBKvEj7maE8O9u9bjXEnPLLnyXVUJ2PXJR8"
 					      "DSLcL3QDpFvfJOj3pB_SPHsl6Jg4boxsMb6KvuYABw\"}")),
 			 0);
+	/* as some write a slash */
+	assert_int_equal(says(first, ENVELOPE("aGVsbG8gd29ybGQ=", "",
+					      "{\"sig\":\"4DHX3Zn4qpBKvEj7maE8O9u9bjXEnPLLnyXVUJ2PXJR8DSLcL"
+					      "3QDpFvfJOj3pB\\/SPHsl6Jg4boxsMb6KvuYABw==\"}")),
+			 0);
 	/* the type is signed too */
 	assert_int_equal(
 	    says(first,
@@ -147,6 +152,10 @@ static void test_no_envelopes(void **state)
 	    "{\"payloadType\":\"t\",\"payload\":\"\",\"signatures\":[{}]}",
 	    "{\"payloadType\":\"t\",\"payload\":\"\",\"signatures\":[NaN]}",
 	    ENVELOPE("aGVsbG8gd29ybGQ=", "\"payload\":\"aGVsbG8h\",", SIGNED("", SIG)),
+	    ENVELOPE("aGVsbG8gd29ybGQ=", "\"payl\\u006fad\":\"aGVsbG8h\",", SIGNED("", SIG)),
+	    ENVELOPE("aGVsbG8gd29ybGQ=", "\"\xff\":0,", SIGNED("", SIG)),
+	    ENVELOPE("aGVsbG8gd29ybGQ=", "", SIGNED("", SIG) ","),
+	    ENVELOPE("aGVsbG8gd29ybGQ=", "", SIGNED("", SIG) "]"),
 	    ENVELOPE("aGVsbG8gd29ybGQ=", "\"payloadType\":\"t\",", SIGNED("", SIG)),
 	    ENVELOPE("aGVsbG8gd29ybGQ=", "\"signatures\":[],", SIGNED("", SIG)),
 	    ENVELOPE("aGVsbG8gd29ybGQ=", "", "{\"sig\":\"AAAA\",\"sig\":\"" SIG "\"}"),
