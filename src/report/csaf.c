@@ -320,11 +320,10 @@ static void put_remediation(struct jot *j, const struct deployed *d)
 	jot_open(j, "remediations", '[');
 	jot_open(j, NULL, '{');
 	jot_text(j, "category", known ? TEXT("vendor_fix") : TEXT("none_available"));
-	jot_text(
-	    j, "details",
-	    known ? TEXT("Replace it by a build that has the fix by the policy, restart, and collect evidence of the "
-			 "running process.")
-		  : TEXT("The policy knows no build that has the fix."));
+	jot_text(j, "details",
+		 known ? TEXT("Run a build that has the fix by the policy, restart, and collect evidence of the "
+			      "running process. Where records contradict each other, find out which of them holds.")
+		       : TEXT("The policy knows no build that has the fix."));
 	put_ids(j, d, "product_ids", VEX_KNOWN_AFFECTED);
 	jot_close(j, '}');
 	jot_close(j, ']');
