@@ -510,7 +510,10 @@ static enum bid bid(struct parse *p, struct text record)
 	struct state *s = p->state;
 	struct found f;
 
-	if (bare.len == 0 || bare.ptr[0] != '{' || read_json(p, bare, false, &doc) != 0 || is_foreign(marks_of(doc)))
+	if (bare.len == 0 || bare.ptr[0] != '{' ||
+	    text_starts(bare, "{\"pagetrail\":")) /* live-probes, live-attempts */
+		return BID_NO;
+	if (read_json(p, bare, false, &doc) != 0 || is_foreign(marks_of(doc)))
 		return BID_NO;
 	gather(&f, &s->index, NULL, doc);
 	if (!is_access(&f) || !read_times(&f, &timeless, &a))

@@ -121,6 +121,24 @@
 /* Original lines that an explanation on paper or a terminal quotes for one predicate, and bytes of each; the rest is counted. */
 #define EXPLAIN_LINES_MAX        8
 #define EXPLAIN_LINE_MAX_BYTES   240
+/* Header lines that are sent to nodes, and bytes of their file. A value that comes back is overwritten, but none so short that it
+ * stands in any answer. */
+#define LIVE_HEADERS_MAX         64
+#define LIVE_HEADERS_MAX_BYTES   (16 * KIB)
+#define LIVE_SECRET_MIN_BYTES    6
+/* What a peer may send of headers, of which most send one KiB. */
+#define LIVE_ANSWER_HEADER_BYTES (256 * KIB)
+/* One answer: a scrape of a large engine is about one MiB. Above LIVE_BYTES_MAX its record, escaped, would not fit into
+ * RECORD_MAX_BYTES. */
+#define LIVE_BYTES               (4 * MIB)
+#define LIVE_BYTES_MAX           (6 * MIB)
+/* Answers in memory at a time, four for each node that is asked. */
+#define LIVE_PARALLEL_MAX        32
+/* Nodes asked in one run, of a fleet some times as large as any. */
+#define LIVE_NODES_MAX           10000
+/* Probes of a plan, as markers of a file; tokens of one, a body of 40 MB. */
+#define LIVE_PROBES_MAX          MARKERS_MAX
+#define LIVE_PROBE_TOKENS_MAX    (1 << 23)
 /* A command line table cell. */
 #define CELL_MAX_BYTES           4096
 /* A picture is for one look: workers in it (those with affected responses first), rows that are kept to draw it (about 100

@@ -12,6 +12,7 @@
 
 #include "pagetrail/arena.h"
 #include "pagetrail/buf.h"
+#include "pagetrail/digest.h"
 #include "pagetrail/ingest.h"
 
 /* --- headers.c: header lines from a file, which hold keys --- */
@@ -22,7 +23,6 @@ struct live_headers {
 	struct text *secrets; /* values, and what stands behind a scheme in them */
 	size_t n_secrets;
 };
-enum { LIVE_HEADERS_MAX = 64, LIVE_HEADER_MAX_BYTES = 16 * 1024, LIVE_SECRET_MIN_BYTES = 6 };
 /* ERR_INPUT also where others than the owner may read the file. h->arena is initialised here. */
 int live_headers_read(struct live_headers *h, const char *path, struct err *err) MUST_CHECK;
 void live_headers_done(struct live_headers *h); /* accepts a zeroed one */
@@ -121,7 +121,6 @@ struct live_pods {
 	int64_t port; /* 0: what the pod declares */
 	bool https;
 };
-enum { LIVE_NODES_MAX = 10000 };
 void live_nodes_begin(struct live_nodes *n);
 void live_nodes_done(struct live_nodes *n);
 /* "URL" or "NAME=URL" of the command line. */
@@ -153,3 +152,60 @@ struct live_snapshot {
 	size_t answered, silent; /* nodes that did, and those that did not, or not wholly */
 };
 int live_snapshot(struct live_snapshot *s, const struct live_nodes *nodes, struct err *err) MUST_CHECK;
+
+/* --- plan.c: a file of markers and over-limit probes, as `canary --plan` writes it (docs/live.md) --- */
+enum live_probe_kind { PROBE_MARKER, PROBE_OVER_LIMIT };
+struct live_probe {
+	struct text id;
+	enum live_probe_kind kind;
+	struct text marker; /* of a marker */
+	int64_t tokens;     /* of an over-limit probe */
+	bool stream;
+};
+struct live_plan {
+	struct arena arena;
+	struct live_probe *list;
+	size_t n;
+	int64_t limit, context; /* 0: not said */
+	struct text note;
+	char sha256[SHA256_HEX]; /* of the file */
+};
+/* ERR_INPUT says where it is wrong. The arena is initialised here. */
+int live_plan_read(struct live_plan *p, const char *path, struct err *err) MUST_CHECK;
+int live_plan_parse(struct live_plan *p, struct text content, struct err *err) MUST_CHECK;
+void live_plan_done(struct live_plan *p); /* accepts a zeroed one */
+
+/* --- answer.c: what an OpenAI-compatible endpoint answered --- */
+struct live_answer {
+	struct buf text;        /* all that a model said, put together */
+	struct buf id, finish;  /* "" not said */
+	int64_t prompt, output; /* usage; -1: not said */
+	bool error;             /* it says that it failed */
+	bool understood;        /* it is such an answer, or such an error */
+	bool ended;             /* a stream that says that it is over; an answer that came at once always is */
+};
+/* stream: events (text/event-stream); a line that was cut counts as not there. */
+int live_answer_read(struct live_answer *a, struct text bytes, bool stream, struct err *err) MUST_CHECK;
+void live_answer_done(struct live_answer *a);
+
+/* --- probe.c --- */
+enum live_api { LIVE_COMPLETIONS, LIVE_CHAT };
+struct live_probe_run {
+	struct case_file *c;
+	const struct live_options *live;
+	const struct ingest_options *ingest;
+	const struct live_plan *plan;
+	struct text endpoint;    /* as live_url_check() gives it */
+	const char *model, *run; /* run: a few letters that no other run has, in all ids */
+	enum live_api api;
+	int64_t max_tokens, gap_ns; /* gap: between the beginnings of two requests */
+	size_t max_requests;
+	int64_t max_ns; /* for all of them */
+	bool send_rid;
+	void (*on_progress)(void *ctx, size_t done, size_t all); /* may be NULL */
+	void *ctx;
+	/* out */
+	size_t sent, ended;
+};
+/* Sends what is planned, in order, and puts requests, answers and a file of the markers planted into the case. */
+int live_probe_run(struct live_probe_run *r, struct err *err) MUST_CHECK;

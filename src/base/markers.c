@@ -121,7 +121,7 @@ static int refuse_twins(const struct markers *m, struct arena *a, struct err *er
 int markers_read(struct markers *ret, struct json_value doc, struct arena *a, void (*warn)(void *ctx, struct text what),
 		 void *ctx, struct err *err)
 {
-	static const char *const top[] = {"markers", "note"};
+	static const char *const top[] = {"markers", "note", "limit", "context", "probes"};
 	static const char *const each[] = {"marker", "planted_request", "planted_tenant", "planted_at", "note"};
 	struct json_value list = json_get(doc, "markers"), v;
 	struct text key;

@@ -2,65 +2,11 @@
 /* cmd_canary.c - planted markers: makes them, takes their list into the case, says where they were seen */
 #include "cli.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
-#include <sys/random.h>
 
-#include "pagetrail/digest.h"
 #include "pagetrail/json.h"
 #include "pagetrail/markers.h"
-
-/* ---- a plan ---- */
-
-/* 26 letters and digits, of which no two look alike, from seed and number: 130 bits. */
-static int marker_name(int64_t seed, int64_t number, char out[32], struct err *err)
-{
-	static const char alphabet[] = "abcdefghjkmnpqrstvwxyz0123456789";
-	unsigned char digest[SHA256_BYTES];
-	char text[80];
-	int n = snprintf(text, sizeof(text), "pagetrail marker %" PRId64 " %" PRId64, seed, number);
-	int rc = sha256_once(text, (size_t)n, digest, err);
-	if (rc)
-		return rc;
-	memcpy(out, "ptm", 3);
-	for (size_t i = 0; i < 26; i++)
-		out[3 + i] = alphabet[digest[i] % 32];
-	out[29] = '\0';
-	return 0;
-}
-
-/* A plan's markers must not be known before, and never be those of another plan. */
-static int random_seed(int64_t *ret, struct err *err)
-{
-	uint64_t seed = 0;
-	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
-		return err_set(err, ERR_IO, "no random numbers: %s", strerror(errno));
-	*ret = (int64_t)(seed & INT64_MAX);
-	return 0;
-}
-
-static int print_plan(int64_t n, int64_t seed, bool given, struct err *err)
-{
-	int seeded = given ? 0 : random_seed(&seed, err);
-	if (seeded)
-		return seeded;
-	if (n < 1 || n > MARKERS_MAX)
-		return err_set(err, ERR_USAGE, "--plan takes a number of markers, 1 to %d", MARKERS_MAX);
-	printf("{\"note\":\"pagetrail canary --plan %" PRId64 " --seed %" PRId64 "\",\n\"markers\":[\n", n, seed);
-	for (int64_t i = 0; i < n; i++) {
-		char name[32];
-		int rc = marker_name(seed, i, name, err);
-		if (rc)
-			return rc;
-		printf("{\"marker\":\"%s\",\"planted_request\":null,\"planted_tenant\":null,\"planted_at\":null}%s\n",
-		       name, i + 1 < n ? "," : "");
-	}
-	puts("]}");
-	return system_flush(err);
-}
-
-/* ---- sightings ---- */
+#include "plan.h"
 
 enum { NAMES_MAX = 8 };
 
@@ -196,18 +142,24 @@ static int run(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
 	const char *markers = NULL;
-	int64_t plan = -1, seed = INT64_MIN;
-	const struct option_spec options[] = {
-	    {"--markers", OPTION_TEXT, &markers}, {"--plan", OPTION_INT, &plan}, {"--seed", OPTION_INT, &seed}};
+	struct plan_args plan = {-1, -1, -1, -1, -1};
+	const struct option_spec options[] = {{"--markers", OPTION_TEXT, &markers},
+					      {"--plan", OPTION_INT, &plan.markers},
+					      {"--seed", OPTION_INT, &plan.seed},
+					      {"--over-limit", OPTION_INT, &plan.over_limit},
+					      {"--context", OPTION_INT, &plan.context}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 0, 1, err);
 	if (rc)
 		return rc;
-	if (plan >= 0)
+	plan.limit = ask.rows.limit; /* of rows otherwise */
+	if (plan.markers < 0 && (plan.over_limit >= 0 || plan.context >= 0))
+		return err_set(err, ERR_USAGE, "--over-limit and --context are for --plan");
+	if (plan.markers >= 0)
 		return args.n || markers
 			   ? err_set(err, ERR_USAGE, "--plan prints a list of markers: no case, no --markers")
-			   : print_plan(plan, seed, seed != INT64_MIN, err);
+			   : plan_print(&plan, err);
 	if (!args.n) {
 		err_set(err, ERR_USAGE, "'canary' takes a case, or --plan N");
 		return err_hint(err, "see 'pagetrail help canary'");
@@ -227,7 +179,7 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_canary = {
     .name = "canary",
-    .synopsis = "CASE [--markers FILE] | --plan N [--seed S]",
+    .synopsis = "CASE [--markers FILE] | --plan N [--seed S] [--over-limit M --limit TOKENS [--context TOKENS]]",
     .summary = "Says where planted markers were seen: in their own request, or in another",
     .help = "A marker is a text that was planted in one request. FILE lists them:\n\n"
 	    "  {\"markers\":[{\"marker\":\"ptm…\",\"planted_request\":\"any id of it\",\n"
@@ -240,9 +192,12 @@ const struct command command_canary = {
 	    "  --plan N         print a list of N fresh markers, to be filled in\n"
 	    "  --seed S         of the plan; the same seed gives the same markers. Without it\n"
 	    "                   they are random, and the plan's note says the seed\n"
+	    "  --over-limit M   and M probes for 'probe', with lengths around --limit TOKENS and\n"
+	    "                   up to --context TOKENS (without it twice the limit)\n"
 	    "  --json --jsonl --csv --columns A,B --limit N --as-of T\n\n"
 	    "Exit code 1 when a marker was seen in another request.\n\n"
 	    "  pagetrail canary --plan 20 > markers.json\n"
+	    "  pagetrail canary --plan 20 --over-limit 12 --limit 681274 --context 1048576 > plan.json\n"
 	    "  pagetrail canary case.ptc --markers markers.json\n",
     .run = run,
 };

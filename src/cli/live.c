@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An answer stands in a record of its own, escaped: LIVE_BYTES_MAX of it fit into the longest record. */
-enum { LIVE_BYTES = 4 << 20, LIVE_BYTES_MAX = 6 << 20, LIVE_PARALLEL_MAX = 32, LIVE_CONNECT_S = 5, LIVE_S_MAX = 3600 };
+enum { LIVE_CONNECT_S = 5, LIVE_S_MAX = 3600 };
 
 static int seconds(const char *name, const char *value, int64_t otherwise_s, int64_t *ret_ms, struct err *err)
 {
@@ -27,8 +26,8 @@ int live_args_open(struct live_args *a, int64_t total_s, unsigned parallel, stru
 		rc = seconds("--timeout", a->total, total_s, &o->total_ms, err);
 	if (rc)
 		return rc;
-	if (a->max_bytes == 0 || a->max_bytes > LIVE_BYTES_MAX)
-		return err_set(err, ERR_USAGE, "--max-bytes takes 1 to %d", LIVE_BYTES_MAX);
+	if (a->max_bytes == 0 || a->max_bytes > (int64_t)LIVE_BYTES_MAX)
+		return err_set(err, ERR_USAGE, "--max-bytes takes 1 to %zu", LIVE_BYTES_MAX);
 	if (a->parallel == 0 || a->parallel > LIVE_PARALLEL_MAX)
 		return err_set(err, ERR_USAGE, "--parallel takes 1 to %d", LIVE_PARALLEL_MAX);
 	o->max_bytes = a->max_bytes < 0 ? LIVE_BYTES : (size_t)a->max_bytes;

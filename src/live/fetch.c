@@ -15,8 +15,7 @@
 #include "pagetrail/live.h"
 #include "pagetrail/stamp.h"
 
-/* A hostile peer may send header lines without end. */
-enum { HEADERS_MAX_BYTES = 256 * 1024, WAIT_MS = 10, POLL_MS = 100 };
+enum { WAIT_MS = 10, POLL_MS = 100 };
 
 const char *const live_outcome_names[LIVE_OUTCOMES] = {
     [LIVE_ANSWERED] = "answered",
@@ -79,7 +78,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 		    {"location", c->place, sizeof(c->place)},
 		    {"x-request-id", c->id, sizeof(c->id)}};
 	c->header_bytes += line.len;
-	if (c->header_bytes > HEADERS_MAX_BYTES) {
+	if (c->header_bytes > LIVE_ANSWER_HEADER_BYTES) {
 		c->too_long = true;
 		return 0;
 	}
@@ -258,7 +257,7 @@ static void say_why(struct live_call *c, CURLcode code, const struct live_option
 		break;
 	case LIVE_TOO_LONG:
 		snprintf(c->why, sizeof(c->why), "more than %zu bytes",
-			 c->header_bytes > HEADERS_MAX_BYTES ? (size_t)HEADERS_MAX_BYTES : o->max_bytes);
+			 c->header_bytes > LIVE_ANSWER_HEADER_BYTES ? LIVE_ANSWER_HEADER_BYTES : o->max_bytes);
 		break;
 	case LIVE_CUT:
 		snprintf(c->why, sizeof(c->why), "the connection ended after %zu bytes of an answer that goes on",

@@ -83,7 +83,7 @@ static int take_line(struct live_headers *h, struct text line, unsigned number, 
 			       TEXT_ARG(name));
 	if (h->n == LIVE_HEADERS_MAX)
 		return err_set(err, ERR_INPUT, "the file of headers has more than %d", LIVE_HEADERS_MAX);
-	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * LIVE_HEADER_MAX_BYTES);
+	CLEANUP(buf_done) struct buf b = BUF_INIT(2 * LIVE_HEADERS_MAX_BYTES);
 	int rc = buf_printf(&b, err, "%.*s: %.*s", TEXT_ARG(name), TEXT_ARG(value));
 	if (rc)
 		return rc;
@@ -101,7 +101,7 @@ static int take_line(struct live_headers *h, struct text line, unsigned number, 
 
 int live_headers_read(struct live_headers *h, const char *path, struct err *err)
 {
-	CLEANUP(buf_done) struct buf b = BUF_INIT(LIVE_HEADER_MAX_BYTES);
+	CLEANUP(buf_done) struct buf b = BUF_INIT(LIVE_HEADERS_MAX_BYTES);
 	struct text rest, line;
 	unsigned number = 0;
 	*h = (struct live_headers){0};

@@ -112,3 +112,48 @@ def pieces_without_end(head, piece, most=400):
                 yield piece
         return give()
     return behave
+
+
+class Endpoint:
+    """An OpenAI-compatible endpoint. limit: tokens from which on it refuses; leaks: a prompt over it is answered from what another
+    request said. It counts list entries, or words."""
+
+    def __init__(self, limit, leaks=False, early_error=True):
+        self.limit, self.leaks, self.early_error = limit, leaks, early_error
+        self.memory, self.lock = [], threading.Lock()
+
+    def __call__(self, path, headers, body):
+        doc = json.loads(body)
+        prompt = doc["prompt"] if "prompt" in doc else doc["messages"][0]["content"]
+        n = len(prompt if isinstance(prompt, list) else prompt.split())
+        chat = path.endswith("/chat/completions")
+        said, usage = "ok", {"prompt_tokens": n, "completion_tokens": 1}
+        if n >= self.limit:
+            if not self.leaks or not self.memory:
+                return self.refuse(n, doc["stream"])
+            said = f"Sure. As the other one said: {self.memory[-1]} \x1b[31m"
+            usage = {"prompt_tokens": 1, "completion_tokens": 12}
+        elif isinstance(prompt, str):
+            with self.lock:
+                self.memory.append(prompt.split()[-1])
+        rid = doc.get("rid") or "cmpl-of-the-stub-" + headers["x-request-id"]
+        if not doc["stream"]:
+            choice = {"index": 0, "finish_reason": "stop", **({"message": {"role": "assistant", "content": said}} if chat else {"text": said})}
+            return answer(json.dumps({"id": rid, "object": "text_completion", "choices": [choice], "usage": usage}))
+        events = [{"id": rid, "choices": [{"index": 0, "finish_reason": None,
+                                           **({"delta": {"content": said[i:i + 5]}} if chat else {"text": said[i:i + 5]})}]}
+                  for i in range(0, len(said), 5)]
+        events.append({"id": rid, "choices": [{"index": 0, "finish_reason": "stop", **({"delta": {}} if chat else {"text": ""})}]})
+        events.append({"id": rid, "choices": [], "usage": usage})
+        return self.stream(events)
+
+    @staticmethod
+    def stream(events, done=True):
+        text = "".join(f"data: {json.dumps(e)}\n\n" for e in events) + ("data: [DONE]\n\n" if done else "")
+        return answer(text, headers=["Content-Type: text/event-stream"])
+
+    def refuse(self, n, stream):
+        message = f"Input length ({n} tokens) exceeds the maximum allowed length ({self.limit} tokens)."
+        if stream and not self.early_error:  # as an event of a stream whose status is 200
+            return self.stream([{"error": {"object": "error", "message": message, "code": 400}}])
+        return answer(json.dumps({"object": "error", "message": message, "type": "BadRequestError", "code": 400}), "400 Bad Request")
