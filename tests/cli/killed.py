@@ -11,10 +11,10 @@ import tarfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import PAGETRAIL, Box, expect, sums_hold
+from run import PAGETRAIL, Box, expect, rounds, sums_hold
 
-megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 24
-kills = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else rounds(24, 10)
+kills = int(sys.argv[2]) if len(sys.argv) > 2 else rounds(20, 6)
 seed = int(os.environ.get("PAGETRAIL_SEED", random.randrange(1 << 30)))
 rng = random.Random(seed)
 print(f"seed {seed}, {megabytes} MB, {kills} kills", flush=True)

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import Box, PAGETRAIL, expect, one_line_error
+from run import Box, PAGETRAIL, expect, one_line_error, rounds
 
 PROGRAM = os.path.abspath(PAGETRAIL)
 
@@ -38,7 +38,7 @@ with Box() as box:
 
     # killed at any moment: no case under the new name, and what lies beside is none
     unfinished = 0
-    for delay in [0.01 * i for i in range(1, 21)]:
+    for delay in [0.01 * i for i in range(1, 21, rounds(1, 3))]:
         p = start(box)
         time.sleep(delay)
         p.kill()
@@ -91,7 +91,7 @@ with Box() as box:
 
     # an ingest that was killed is no damage: what it read goes over, and can be gone on with
     with open(box.path("big.jsonl"), "w") as f:
-        for i in range(600000):
+        for i in range(rounds(600000, 300000)):
             f.write('{"ts":%d.%03d,"seq":%d,"worker":"decode-0","op":"alloc","rid":"r%d","pages":[[%d,4]]}\n' % (
                 1788000000 + i // 100, i % 1000, i, i, i * 4 % 4096))
     box.run("ingest", "whole.ptc", "big.jsonl")

@@ -10,10 +10,10 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from rehearsal import Rehearsal, failures, finish  # noqa: E402
+from rehearsal import Rehearsal, failures, finish, rounds  # noqa: E402
 
 SEED = int(os.environ.get("PAGETRAIL_SEED", random.SystemRandom().randrange(1 << 31)))
-ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", "4" if os.environ.get("PAGETRAIL_SMALL") else "40"))
+ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", rounds(40, 4)))
 SCENARIOS = ("incident", "late_write", "prefix_share", "clean")
 
 for n in range(ROUNDS):

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from rehearsal import PAGETRAIL, check, finish, run  # noqa: E402
+from rehearsal import PAGETRAIL, check, finish, rounds, run  # noqa: E402
 
 SEED = int(os.environ.get("PAGETRAIL_SEED", "1"))
 ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", "0"))
@@ -232,10 +232,10 @@ for i in range(ROUNDS):
     Fleet("clean", SEED + i, 100, 6, 2, 1).test()
     Fleet("canary", SEED + i, 300, 12, 3).test()
 if not ROUNDS:  # some sources of each
-    few = 3 if os.environ.get("PAGETRAIL_SMALL") else 6
+    few = rounds(6, 2)
     Fleet("incident", SEED, 300, few, few // 3, 1, singles=4 * few).test()
     Fleet("late_write", SEED + 1, 1000, 1, 1, singles=few).test()
-    Fleet("prefix_share", SEED, 100, 1, 1, singles=few - 2).test()
-    Fleet("clean", SEED, 100, 1, 1, 1, singles=few - 2).test()
+    Fleet("prefix_share", SEED, 100, 1, 1, singles=max(few - 2, 1)).test()
+    Fleet("clean", SEED, 100, 1, 1, 1, singles=max(few - 2, 1)).test()
     Fleet("canary", SEED, 300, 1, 1, singles=2 * few).test()
 finish()

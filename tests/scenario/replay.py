@@ -15,10 +15,10 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from rehearsal import base, check, finish, run  # noqa: E402
+from rehearsal import base, check, finish, rounds, run  # noqa: E402
 
 SEED = int(os.environ.get("PAGETRAIL_SEED", "1"))
-ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", "2" if os.environ.get("PAGETRAIL_SMALL") else "5"))
+ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", rounds(5, 1)))
 REQUESTS = "2000"
 # Measured with seeds 1 to 12: workers 91.9 to 100 per cent of their pages, all together 98.6 to 100; shuffled 59 to 64.
 FLOOR_WORKER, FLOOR_ALL, CEILING_SHUFFLED = 86, 95, 75

@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from rounds import rounds  # noqa: E402, F401
+
 PAGETRAIL = os.environ.get("PAGETRAIL")
 if not PAGETRAIL:
     print("PAGETRAIL does not name the program: skipped")
