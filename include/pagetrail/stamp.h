@@ -60,5 +60,6 @@ struct zone;
 int zone_open(struct zone **ret, struct text name, struct err *err) MUST_CHECK; /* ERR_USAGE when unknown */
 void zone_close(struct zone *z);
 int64_t zone_to_utc(const struct zone *z, int64_t local_ns);
+int64_t zone_from_utc(const struct zone *z, int64_t ns); /* what a clock on the wall showed */
 /* The same instant as local time with its offset ("2026-09-14T11:12:44+08:00"). buf >= 40 bytes. Returns buf. */
 char *zone_format(const struct zone *z, int64_t ns, char *buf, size_t size);

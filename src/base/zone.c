@@ -405,14 +405,20 @@ int64_t zone_to_utc(const struct zone *z, int64_t local_ns)
 	return ns;
 }
 
-char *zone_format(const struct zone *z, int64_t ns, char *buf, size_t size)
+int64_t zone_from_utc(const struct zone *z, int64_t ns)
 {
-	char utc[40];
 	int64_t local = ns;
 
 	/* the offset depends on the local time that is looked for: twice is enough, offsets change by hours */
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2 && ns != TIME_UNKNOWN; i++)
 		local = ns + (local - zone_to_utc(z, local));
+	return local;
+}
+
+char *zone_format(const struct zone *z, int64_t ns, char *buf, size_t size)
+{
+	char utc[40];
+	int64_t local = zone_from_utc(z, ns);
 	int64_t offset_min = (local - ns) / (60 * NS_PER_S);
 	stamp_format(local, utc, sizeof(utc));
 	size_t n = strlen(utc);
