@@ -29,6 +29,11 @@
 #define SIGNING_KEY_MAX_BYTES    (64 * KIB)
 #define SIGNED_MAX_BYTES         (512 * MIB)
 #define SIGNATURES_MAX           64
+/* A text or page that `lint` reads; and one sentence of it: what is longer is judged in pieces. */
+#define LINT_MAX_BYTES           (64 * MIB)
+#define SENTENCE_MAX_BYTES       (64 * KIB)
+/* Lines of a list of holidays: a century of them for some countries. */
+#define HOLIDAYS_MAX             10000
 /* Replicas of an inventory; and memory for what a case says of the versions of its replicas: a snapshot a minute of a hundred
  * replicas for a month. */
 #define INVENTORY_ROWS_MAX       100000

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wording.c - the rules, and how sentences are taken out of a text or a page
+ *
+ * A sentence is judged with the words that excuse it: "resolved" is a claim, "the release with the fix was resolved to …
+ * running" names its rung. Blocks of a page (a paragraph, a cell) end sentences.
+ */
+#include "pagetrail/wording.h"
+
+#include <libxml/HTMLparser.h>
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "pagetrail/buf.h"
+#include "pagetrail/limits.h"
+#include "pagetrail/pattern.h"
+
+struct rule {
+	const char *name, *words;
+	const char *unless; /* words of the same sentence that excuse it; may be NULL */
+	const char *advice;
+};
+
+#define CLASS "[CE][1-5]\\b"
+#define PERSONS                                                                                                    \
+	"(?:customers?|tenants?|users?|accounts?|people|persons?|organi[sz]ations?|requests?|responses?|records?|" \
+	"sessions?|sites?|videos?|prompts?)"
+#define N_OF_M "\\d[\\d,. ]*\\s+(?:of|out\\ of|/)\\s+(?:the\\s+|about\\s+)?\\d"
+
+static const struct rule rules[] = {
+    {"no-absence",
+     "\\bno\\s+(?:sign\\s+of\\s+|indication\\s+of\\s+|malicious\\s+)?(?:exploitation|misuse|abuse|impact|harm)\\b",
+     NULL, "logs do not show absence: 'no evidence found in N records covering X % of …'"},
+    {"no-absence", "\\bnot\\s+(?:been\\s+)?(?:exploited|misused|abused|accessed|viewed|compromised|impacted)\\b", NULL,
+     "logs do not show absence: 'no evidence found in N records covering X % of …'"},
+    {"no-absence",
+     "\\bno\\s+(?:\\w+\\s+){0,3}(?:was|were|has\\ been|have\\ "
+     "been)\\s+(?:\\w+\\s+)?(?:accessed|exposed|leaked|affected|compromised|stolen|viewed|lost)\\b",
+     NULL, "print the 0 with the population that was searched"},
+    {"no-absence", "\\bno\\s+evidence\\b", "\\bin\\s+[\\d,.\\ ]*\\d\\s+\\w",
+     "say in how many records, and what they cover: 'no evidence found in N records covering …'"},
+    {"not-affected", "\\b(?:not\\s+affected|unaffected)\\b", CLASS,
+     "only as the name of a class (C4, E4), where no item could not be determined"},
+    {"class-name", "\\b(?:confirmed|probabl[ey]|possib(?:le|ly))\\b",
+     CLASS "|\\b(?:if|as\\ far\\ as|where)\\s+possible\\b|(?-i:\\bNot\\s+confirmed\\b)",
+     "these are names of classes: write the class (C1 confirmed), or another word"},
+    {"scope-word", "\\b(?:all|every|each)\\s+(?:of\\s+)?(?:the\\s+|our\\s+|your\\s+|affected\\s+)*" PERSONS "\\b",
+     N_OF_M, "say how many, of how many"},
+    {"scope-word",
+     "\\bonly\\s+(?:\\w+\\s+){0,2}(?:\\d|a\\ few|few|some|small|limited|" PERSONS
+     "\\b)|\\blimited\\s+to\\b|\\baffected\\s+only\\b",
+     NULL, "scope is a count with its population, and what could not be determined beside it"},
+    {"belittling",
+     "\\b(?:extremely|very|vanishingly)\\s+(?:low|rare|small|few|unlikely)\\b|\\b(?:tiny|negligible|minor|isolated)\\b",
+     NULL, "a number, its unit and its population"},
+    {"belittling",
+     "\\babundance\\s+of\\s+caution\\b|\\bfor\\s+the\\s+avoidance\\s+of\\s+doubt\\b|\\bsophisticated\\b|\\btake\\s+\\w+"
+     "(?:\\s+\\w+)?\\s+(?:very\\s+)?seriously\\b",
+     NULL, "a phrase that says nothing: leave it out"},
+    {"belittling",
+     "\\b(?:fully|completely|entirely)\\s+(?:resolved|fixed|mitigated|secure)\\b|\\b(?:is|are|remains?|was|were|be)\\s+"
+     "(?:\\w+\\s+)?(?:safe|secure)\\b",
+     NULL, "say what was measured, where, and when"},
+    {"opinion",
+     "\\bwe\\s+(?:believe|think|feel|assume|expect|are\\s+confident)\\b|\\bit\\s+is\\s+(?:likely|unlikely|believed)\\b",
+     NULL, "an opinion stands apart, and is signed by name"},
+    {"opinion",
+     "\\bcould\\s+not\\s+(?:be|have\\s+been)\\s+(?:\\w+\\s+)?(?:intentionally|deliberately|triggered|directed)\\b",
+     NULL, "a claim about the mechanism needs its argument: name the condition that a request must meet"},
+    {"share", "[<>~]?\\s*\\d+(?:[.,]\\d+)?\\s*(?:%|per\\s?cent\\b|percent\\b)", N_OF_M "|\\(\\s*\\d[\\d,. ]*\\s+of\\b",
+     "a share needs its numerator and denominator: '3 of 8,398 (0.04 %)'"},
+    {"share", "\\b(?:1|one)\\s+in\\s+(?:every\\s+)?\\d[\\d.,]*(?:\\s*(?:k|m|million|thousand))?\\b", N_OF_M,
+     "a share needs its numerator and denominator"},
+    {"vague-count",
+     "\\b(?:a\\s+(?:small|limited|tiny)\\s+(?:number|subset|percentage|fraction|portion)|a\\s+(?:few|handful|subset)|"
+     "several|some|many|most|a\\s+number)\\s+(?:of\\s+)?(?:the\\s+|our\\s+)?(?:\\w+\\s+)?" PERSONS
+     "\\b|\\bone\\s+or\\s+more\\s+" PERSONS "\\b",
+     NULL, "say how many; 'could not be determined' where nobody knows"},
+    {"vague-count", "\\b(?:approximately|about|around|roughly|nearly|almost|some)\\s+\\d", "\\bestimat",
+     "the number as it was counted; 'approximately' is for an estimate, said to be one"},
+    {"fixed",
+     "\\b(?:is|are|was|were|has\\s+been|have\\s+been|now)\\s+(?:now\\s+|since\\s+)?(?:fixed|resolved|patched|mitigated|"
+     "remediated)\\b|\\bbefore\\s+it\\s+was\\s+patched\\b",
+     "\\b(?:released|built|rolled\\s+out|running|runs|installed|last\\s+affected)\\b",
+     "released, built, rolled out or running? 'Resolved' is the last affected response"},
+    {"time",
+     "\\b\\d{1,2}(?::\\d{2})?\\s?(?:a\\.?m\\.?|p\\.?m\\.?)(?=\\W|$)|\\b\\d{1,2}:\\d{2}(?::\\d{2})?\\s*(?:P[SD]?T|E[SD]?"
+     "T|C[SD]T|CES?T|BST|GMT|IST|JST|local)\\b",
+     NULL, "UTC, as 2026-09-09T14:00:00Z"},
+    {"time", "\\b\\d{1,2}/\\d{1,2}/\\d{2,4}\\b", NULL,
+     "a date as 2026-09-09: which of the two is the month is not known to everybody"},
+    {"zero", "\\bnone\\s+(?:of|was|were)\\b|\\bzero\\s+" PERSONS "\\b", N_OF_M, "0, with its population"},
+    {"blank", "\\[TO\\ BE\\ COMPLETED", NULL, "a person has to fill this in"},
+};
+
+const struct wording_rule_info wording_rules[] = {
+    {"no-absence", "no claim that something did not happen"},
+    {"not-affected", "'not affected' is the name of a class"},
+    {"class-name", "confirmed, probable, possible are names of classes"},
+    {"scope-word", "all, each, only, limited to: a count with its population instead"},
+    {"belittling", "no words that make it small, and no phrases that say nothing"},
+    {"opinion", "opinions and claims about the mechanism stand apart, signed"},
+    {"share", "no share without numerator and denominator"},
+    {"vague-count", "a number where one is known; 'approximately' for estimates alone"},
+    {"fixed", "fixed, resolved: released, built, rolled out or running"},
+    {"time", "times in UTC with Z, dates as year-month-day"},
+    {"zero", "zero is 0, with its population"},
+    {"blank", "what a person must fill in is filled in"},
+};
+const size_t n_wording_rules = ARRAY_SIZE(wording_rules);
+
+struct checker {
+	struct pattern *words[ARRAY_SIZE(rules)], *unless[ARRAY_SIZE(rules)];
+	struct match *m;
+	wording_fn *on_fault;
+	void *ctx;
+	struct err *err;
+	struct buf sentence; /* white space as one blank each */
+	int64_t line;        /* where it begins */
+};
+
+static void checker_done(struct checker *k)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		pattern_free(k->words[i]);
+		pattern_free(k->unless[i]);
+	}
+	match_free(k->m);
+	buf_done(&k->sentence);
+}
+
+static int compile(struct pattern **ret, const char *words, struct err *err)
+{
+	char regex[1024];
+	if (snprintf(regex, sizeof(regex), "(?i)%s", words) >= (int)sizeof(regex))
+		return err_set(err, ERR_BUG, "a rule is too long");
+	return pattern_compile(ret, regex, false, err);
+}
+
+static int checker_open(struct checker *k, struct err *err)
+{
+	int rc = match_new(&k->m, err);
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(rules); i++) {
+		rc = compile(&k->words[i], rules[i].words, err);
+		if (!rc && rules[i].unless)
+			rc = compile(&k->unless[i], rules[i].unless, err);
+	}
+	return rc;
+}
+
+/* ---- sentences ---- */
+static int sentence_end(struct checker *k)
+{
+	struct text t = buf_text(&k->sentence);
+	int rc = 0;
+	for (size_t i = 0; !rc && t.len && i < ARRAY_SIZE(rules); i++) {
+		if (!pattern_search(k->words[i], k->m, t, 0))
+			continue;
+		struct wording_fault f = {k->line, rules[i].name, match_whole(k->m), rules[i].advice};
+		if (k->unless[i] && pattern_search(k->unless[i], k->m, t, 0))
+			continue;
+		rc = k->on_fault(k->ctx, &f);
+	}
+	buf_clear(&k->sentence);
+	return rc;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
+}
+
+/* A stop ends a sentence where white space and no small letter follows: "e.g. this", "p. m." and "1.5" go on. */
+static bool ends_here(struct text t, size_t i)
+{
+	if (t.ptr[i] != '.' && t.ptr[i] != '!' && t.ptr[i] != '?')
+		return false;
+	size_t next = i + 1;
+	while (next < t.len && (blank(t.ptr[next]) || t.ptr[next] == '"' || t.ptr[next] == ')'))
+		next++;
+	return next == t.len || (next > i + 1 && !(t.ptr[next] >= 'a' && t.ptr[next] <= 'z'));
+}
+
+/* Words of one block; line: where they begin. */
+static int words_add(struct checker *k, struct text t, int64_t line, bool paragraphs)
+{
+	unsigned newlines = 0;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < t.len; i++) {
+		char c = t.ptr[i];
+		newlines = c == '\n' ? newlines + 1 : blank(c) ? newlines : 0;
+		line += c == '\n';
+		if (paragraphs && newlines == 2)
+			rc = sentence_end(k);
+		if (blank(c)) {
+			struct text so_far = buf_text(&k->sentence);
+			if (so_far.len && so_far.ptr[so_far.len - 1] != ' ')
+				rc = rc ? rc : buf_add_char(&k->sentence, ' ', k->err);
+			continue;
+		}
+		if (!rc && !k->sentence.len)
+			k->line = line;
+		if (!rc)
+			rc = buf_add_char(&k->sentence, c, k->err);
+		if (!rc && (ends_here(t, i) || k->sentence.len >= SENTENCE_MAX_BYTES))
+			rc = sentence_end(k);
+	}
+	return rc;
+}
+
+/* ---- pages ---- */
+/* Elements that stand inside a sentence; all others end it. */
+static bool is_inline(const xmlNode *n)
+{
+	static const char *const names[] = {"a",   "abbr", "b",    "code", "em",    "i",     "span", "strong",
+					    "sub", "sup",  "time", "mark", "small", "tspan", "value"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (n->type == XML_ELEMENT_NODE && !xmlStrcasecmp(n->name, (const xmlChar *)names[i]))
+			return true;
+	return n->type != XML_ELEMENT_NODE;
+}
+
+static bool is_silent(const xmlNode *n)
+{
+	return n->type == XML_ELEMENT_NODE && (!xmlStrcasecmp(n->name, (const xmlChar *)"style") ||
+					       !xmlStrcasecmp(n->name, (const xmlChar *)"script"));
+}
+
+/* Once over the tree, without recursion: a page may be as deep as it likes. */
+static int walk(struct checker *k, xmlNode *root)
+{
+	int rc = 0;
+	for (xmlNode *n = root; n && !rc;) {
+		bool down = n->children && n->type == XML_ELEMENT_NODE && !is_silent(n);
+		if (n->type == XML_TEXT_NODE || n->type == XML_CDATA_SECTION_NODE)
+			rc = words_add(k, text_of((const char *)n->content), xmlGetLineNo(n), false);
+		else if (!is_inline(n))
+			rc = sentence_end(k);
+		if (down) {
+			n = n->children;
+			continue;
+		}
+		while (n != root && !n->next) {
+			n = n->parent;
+			if (!rc && !is_inline(n))
+				rc = sentence_end(k);
+		}
+		n = n == root ? NULL : n->next;
+	}
+	return rc ? rc : sentence_end(k);
+}
+
+static int check_page(struct checker *k, struct text t, enum wording_shape shape, struct err *err)
+{
+	if (t.len > INT32_MAX)
+		return err_set(err, ERR_LIMIT, "a page of more than 2 GiB");
+	enum { XML = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_BIG_LINES };
+	enum { HTML = HTML_PARSE_NONET | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING };
+	xmlDoc *doc = shape == WORDING_HTML ? htmlReadMemory(t.ptr, (int)t.len, NULL, "UTF-8", HTML)
+					    : xmlReadMemory(t.ptr, (int)t.len, NULL, NULL, XML);
+	xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
+	int rc = root ? walk(k, root)
+		      : err_set(err, ERR_INPUT, "it is no %s that can be read", shape == WORDING_HTML ? "HTML" : "XML");
+	xmlFreeDoc(doc);
+	return rc;
+}
+
+enum wording_shape wording_shape_of(struct text t)
+{
+	while (t.len && blank(*t.ptr))
+		t.ptr++, t.len--;
+	if (t.len >= 5 && !strncasecmp(t.ptr, "<?xml", 5))
+		return WORDING_XML;
+	if ((t.len >= 9 && !strncasecmp(t.ptr, "<!doctype", 9)) || (t.len >= 5 && !strncasecmp(t.ptr, "<html", 5)))
+		return WORDING_HTML;
+	return WORDING_TEXT;
+}
+
+int wording_check(struct text t, enum wording_shape shape, wording_fn *on_fault, void *ctx, struct err *err)
+{
+	CLEANUP(checker_done)
+	struct checker k = {
+	    .sentence = BUF_INIT(2 * SENTENCE_MAX_BYTES), .on_fault = on_fault, .ctx = ctx, .err = err, .line = 1};
+	int rc = checker_open(&k, err);
+	if (!rc && shape == WORDING_TEXT) {
+		rc = words_add(&k, t, 1, true);
+		rc = rc ? rc : sentence_end(&k);
+	} else if (!rc) {
+		rc = check_page(&k, t, shape, err);
+	}
+	return rc;
+}
