@@ -344,7 +344,11 @@ static int run_all(struct run *r, struct err *err)
 		int told = r->source->done(r->source->ctx, c, rc ? &second : err);
 		rc = rc ? rc : told;
 	}
-	return rc ? rc : stopped(r) ? err_set(err, ERR_INTERRUPTED, "stopped by a signal") : 0;
+	if (rc || !stopped(r))
+		return rc;
+	err_set(err, ERR_INTERRUPTED, "stopped by a signal");
+	err_hint(err, "what came until then is kept");
+	return ERR_INTERRUPTED;
 }
 
 int live_run(const struct live_options *o, const struct live_source *source, struct err *err)
