@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from run import Box, expect, one_line_error
-from stub import Stub, answer, not_there, pieces_without_end, sglang, slow
+from stub import Stub, answer, not_there, pieces_without_end, sglang, slow, vllm
 
 KEY = "Bearer tk-0123456789-never-to-be-seen"
 FAST = ("--connect-timeout", "0.5", "--timeout", "1", "--max-bytes", "20000")
@@ -72,6 +72,12 @@ def healthy(box):
             r = rows[name]
             expect((r["rung"], r["version"], r["pool_tokens"], r["context_len"]) == ("L4", version, 681280, 1048576), f"L4: {r}")
             expect(r["evidence_at"], f"dated: {r}")
+        # another engine has no /server_info, which is no fault
+        with Stub(vllm()) as other:
+            doc = box.json("snapshot", "vllm.ptc", f"v-0={other.url}")
+            expect([r["outcome"] for r in doc["rows"]] == ["not_there"] * 4 + ["answered"] * 2, f"vLLM: {doc['rows']}")
+            r = box.json("deploy", "vllm.ptc", code=1)["rows"][0]
+            expect((r["replica"], r["engine"], r["pool_tokens"], r["context_len"]) == ("v-0", "vllm", 681280, 1048576), f"vLLM: {r}")
         # the same bytes later are new evidence
         box.run("snapshot", "ok.ptc", f"prefill-0={new.url}")
         n = len([s for s in box.json("info", "ok.ptc")["sources"] if s["format"] == "sglang-server-info"])

@@ -96,6 +96,13 @@ def sglang(name_model="m-1t", version="0.5.22", pool=681280, context=1048576, ro
     return behave
 
 
+def vllm(pool=681280, context=1048576):
+    pages = {"/v1/models": json.dumps({"object": "list", "data": [{"id": "m-1t", "object": "model", "owned_by": "vllm", "root": "/models/m-1t",
+                                                                   "parent": None, "max_model_len": context}]}),
+             "/metrics": f'vllm:cache_config_info{{block_size="16",engine="0",num_gpu_blocks="{pool // 16}"}} 1.0\n'}
+    return lambda path, *_: answer(pages[path]) if path in pages else not_there()
+
+
 def slow(seconds):
     def behave(*_):
         time.sleep(seconds)
