@@ -143,6 +143,9 @@ def misbehaving(box):
     expect(got["answer"] == "{\"version\":", f"the bytes that came: {got}")
     nowhere(box, "bad.ptc", KEY.split()[1])
     expect(KEY.split()[1] not in p.stdout.decode() + p.stderr.decode(), "a key that comes back is not printed")
+    listed = box.json("query", "bad.ptc", "snapshots")["rows"]
+    expect(sorted((r["node"], r["document"], r["outcome"], r["status"], r["bytes"], r["at"]) for r in listed) ==
+           sorted((r["node"], r["document"], r["outcome"], r["status"], r["bytes"], r["at"]) for r in doc["rows"]), "later too")
     # only who spoke is known of, and nothing that was cut, or of others, is believed
     deploy = {r["replica"]: r for r in box.json("deploy", "bad.ptc", code=(0, 1))["rows"]}
     expect(set(deploy) == {"healthy", "partly"}, f"no facts of the others: {deploy}")
