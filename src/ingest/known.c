@@ -99,11 +99,29 @@ int known_report(struct session *s, int64_t source, struct text path, const stru
 	return rc;
 }
 
-/* Two nodes of one kind give snapshots with the same bytes, and each is a fact about its own node: a document is known
- * only where it speaks of the same worker. Logs of lines are not written twice with the same bytes.
- * 1: the row is of another worker than the one that is asked for now. */
-static int of_other_worker(struct session *s, int64_t source, struct text worker, struct err *err)
+/* The time in a file's name. */
+static int64_t time_named(struct text path)
 {
+	char name[512];
+	size_t slash = text_rfind_char(path, '/');
+	snprintf(name, sizeof(name), "%.*s", TEXT_ARG(slash == SIZE_MAX ? path : text_from(path, slash + 1)));
+	return naming_time(name, 0).ns;
+}
+
+/* Has it its time from its file's name, and does the other one's name say another? */
+static bool of_other_time(const struct source_result *row, const struct source_result *r)
+{
+	int64_t had = time_named(row->path), now = time_named(r->path);
+	return had != TIME_UNKNOWN && now != TIME_UNKNOWN && had != now && row->first_ns == had;
+}
+
+/* Two nodes of one kind give snapshots with the same bytes, and each is a fact about its own node, as is each of two times at
+ * which one was asked: a document is known only where it speaks of the same worker and time. Logs of lines are not written
+ * twice with the same bytes.
+ * 1: the row is of another worker or time than what is asked for now. */
+static int is_another(struct session *s, int64_t source, const struct source_result *r, struct err *err)
+{
+	struct text worker = r->worker;
 	struct arena a;
 	struct source_result row = {0};
 	arena_init(&a, 0);
@@ -111,20 +129,21 @@ static int of_other_worker(struct session *s, int64_t source, struct text worker
 	if (rc == 0) {
 		const struct ingest_options *o = s->o;
 		bool document = format_is_document(row.format, o->parsers, o->n_parsers, o->wrappers, o->n_wrappers);
-		rc = document && !text_is(row.worker_basis, "record") && worker.len && !text_eq(row.worker, worker);
+		bool other = !text_is(row.worker_basis, "record") && worker.len && !text_eq(row.worker, worker);
+		rc = document && (other || of_other_time(&row, r));
 	}
 	arena_done(&a);
 	return rc;
 }
 
-/* Of the sources with this content the first that is not of another worker; *ret 0: none. */
+/* Of the sources with this content the first that is not of another worker or time; *ret 0: none. */
 int known_twin(struct session *s, const unsigned char *content, const struct source_result *r, int64_t *ret,
 	       struct err *err)
 {
 	const struct known *k;
 	*ret = 0;
 	for (size_t at = 0; (k = custody_of_content(&s->custody, content, r->source, &at));) {
-		int rc = of_other_worker(s, k->source, r->worker, err);
+		int rc = is_another(s, k->source, r, err);
 		if (rc < 0)
 			return rc;
 		if (rc == 0) {
@@ -188,8 +207,8 @@ static int wants_again(struct session *s, const struct known *k, const char *pat
 	return rc < 0 ? rc : again;
 }
 
-/* Is the member of `k` now, in the stored file at `path`, another worker's? 1 it is. */
-static int now_of_other_worker(struct session *s, const struct known *k, const char *path, struct err *err)
+/* Is the member of `k` now, in the stored file at `path`, another worker's or time's? 1 it is. */
+static int is_another_now(struct session *s, const struct known *k, const char *path, struct err *err)
 {
 	struct arena a;
 	struct source_result row = {0}, asked = {0};
@@ -203,22 +222,24 @@ static int now_of_other_worker(struct session *s, const struct known *k, const c
 		rc = err_nomem(err);
 	if (rc == 0)
 		rc = naming_begin(&n, s, now, &asked, &a, err);
-	if (rc == 0)
-		rc = of_other_worker(s, k->source, asked.worker, err);
+	if (rc == 0) {
+		asked.path = text_of(now);
+		rc = is_another(s, k->source, &asked, err);
+	}
 	naming_done(&n);
 	free(now);
 	arena_done(&a);
 	return rc;
 }
 
-/* Next source with these stored bytes that is not another worker's by now. *ret_rc: ERR_* or 0. */
+/* Next source with these stored bytes that is not another worker's or time's by now. *ret_rc: ERR_* or 0. */
 static const struct known *next_same(struct session *s, const unsigned char *sha, const char *path, size_t *at,
 				     int *ret_rc, struct err *err)
 {
 	const struct known *k;
 	*ret_rc = 0;
 	while ((k = custody_next(&s->custody, sha, at))) {
-		int rc = now_of_other_worker(s, k, path, err);
+		int rc = is_another_now(s, k, path, err);
 		if (rc < 0)
 			*ret_rc = rc;
 		if (rc <= 0)

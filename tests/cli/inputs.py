@@ -182,6 +182,16 @@ with Box() as box:
     expect({r["status"] for r in box.json("ingest", "case.ptc", "snap")["rows"]} == {"known"}, "all known the second time")
     expect(len(box.json("info", "case.ptc")["workers"]) == 2, "two workers")
 
+# one that says the same a day later, and its time in the file's name alone: it was asked twice; a copy of one answer is known
+with Box() as box:
+    for end in ("-20260914T031244Z", "-20260915T031244Z", "", "-20260915T031244Z.copy"):
+        box.write(f"snap/{'copy/' if end[-1:] != 'Z' else ''}prefill-0-server_info{end.replace('.copy', '')}.json", snapshot)
+    rows = box.json("ingest", "case.ptc", "snap")["rows"]
+    expect(sorted((r["first_at"], r["status"]) for r in rows if r["status"] == "ingested") ==
+           [("2026-09-14T03:12:44Z", "ingested"), ("2026-09-15T03:12:44Z", "ingested")] and len(rows) == 4, f"two answers: {rows}")
+    expect({r["status"] for r in box.json("ingest", "case.ptc", "snap")["rows"]} == {"known"}, "all known the second time")
+    expect(len(box.json("sql", "case.ptc", "SELECT * FROM boot_events")["rows"]) == 2, "two snapshots")
+
 with Box() as box:
     expect("no such" in one_line_error(box.run("ingest", "case.ptc", "missing.log", code=3)), "a missing file to be named")
     expect(not os.path.exists(box.path("case.ptc")), "no case to be made for a missing file")
