@@ -94,7 +94,7 @@ static int emit_container(struct parse *p, const struct collected *from, struct 
 }
 
 static int emit_image(struct parse *p, const struct collected *from, struct json_value v, struct text name,
-		      struct text digest)
+		      struct text digest, struct text config)
 {
 	struct event *e = parse_begin(p, EVENT_INSTALL, from->at);
 
@@ -102,6 +102,7 @@ static int emit_image(struct parse *p, const struct collected *from, struct json
 	event_int(e, INSTALL_RUNG, RUNG_BUILT);
 	event_text(e, INSTALL_IMAGE, name);
 	event_text(e, INSTALL_DIGEST, digest);
+	event_text(e, INSTALL_CONFIG, config);
 	set_labels(e, json_path(v, "Config.Labels"));
 	return parse_emit(p);
 }
@@ -112,13 +113,14 @@ static int take_image(struct parse *p, const struct collected *from, struct json
 	struct text name = installed_text(json_path(v, "RepoTags.0")), key;
 	struct json_value list = json_get(v, "RepoDigests"), one;
 	struct json_iter it = json_iter(list);
-	int r = emit_image(p, from, v, name, image_digest(&p->scratch, installed_text(json_get(v, "Id"))));
+	struct text id = image_digest(&p->scratch, installed_text(json_get(v, "Id")));
+	int r = emit_image(p, from, v, name, id, (struct text){0});
 
 	for (unsigned i = 0; r >= 0 && i < DIGESTS_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &one);
 	     i++) {
 		struct text digest = image_digest(&p->scratch, installed_text(one));
 		if (digest.len)
-			r = emit_image(p, from, v, name.len ? name : installed_text(one), digest);
+			r = emit_image(p, from, v, name.len ? name : installed_text(one), digest, id);
 	}
 	return r;
 }

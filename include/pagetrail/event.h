@@ -167,7 +167,10 @@ enum rung { RUNG_RELEASED, RUNG_BUILT, RUNG_ORDERED, RUNG_THERE, RUNG_PROCESS, R
 	X(INSTALL_INSTALLED, "installed_ns", COLUMN_INT, "ns", "when the package was installed or ordered") \
 	X(INSTALL_RESTARTS, "restarts", COLUMN_INT, "", "times the container was started again")            \
 	X(INSTALL_WANTED, "wanted", COLUMN_INT, "", "replicas that were ordered")                           \
-	X(INSTALL_WORKLOAD, "workload", COLUMN_TEXT, "", "what orders the container, kind/name: ReplicaSet/decode-5c9f")
+	X(INSTALL_WORKLOAD, "workload", COLUMN_TEXT, "",                                                    \
+	  "what orders the container, kind/name: ReplicaSet/decode-5c9f")                                   \
+	X(INSTALL_CONFIG, "image_config", COLUMN_TEXT, "",                                                  \
+	  "sha256:… of the configuration of the same image, where one record says both")
 #define EVENT_ENUM(id, name, type, unit, help) id,
 enum boot_column { EVENT_BOOT_COLUMNS(EVENT_ENUM) BOOT_COLUMNS };
 enum leg_column { EVENT_LEG_COLUMNS(EVENT_ENUM) LEG_COLUMNS };

@@ -87,6 +87,8 @@ static inline bool policy_because(struct policy_answer a, enum policy_reason r)
 size_t policy_entries(const struct policy *p);
 struct policy_answer policy_judge_entry(const struct policy *p, size_t entry, const struct build *b);
 struct policy_answer policy_judge(const struct policy *p, const struct build *b);
+/* The commit that a record gives, else the one that its version names ("…+gabc1234"); empty: none. */
+struct text policy_commit(const struct build *b);
 /* Affected, and runs what the defect needs? */
 enum tri policy_affected(struct policy_answer a);
 

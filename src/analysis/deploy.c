@@ -10,9 +10,6 @@
 #include <stdlib.h>
 
 enum { REFS_BYTES = 1536, EVIDENCE_SHOWN = 16 };
-/* Logs go on for some time after an inventory has taken a replica out. */
-#define RETIRED_SKEW_NS (600 * NS_PER_S)
-
 enum deploy_column {
 	D_REPLICA,
 	D_STARTED,
@@ -171,8 +168,7 @@ static void look_at_inventory(const struct deploy_state *x, const struct replica
 	e->retired = in->retired_ns != TIME_UNKNOWN && in->retired_ns <= t;
 	if (in->state == STATE_RETIRED && (in->retired_ns == TIME_UNKNOWN || !x->asked))
 		e->retired = true;
-	e->seen_after = in->retired_ns != TIME_UNKNOWN && r->last_ns != TIME_UNKNOWN &&
-			r->last_ns > in->retired_ns + RETIRED_SKEW_NS;
+	e->seen_after = r->after_retired_ns != TIME_UNKNOWN && (!x->asked || r->after_retired_ns <= t);
 	e->not_started = x->asked && in->started_ns != TIME_UNKNOWN && in->started_ns > t;
 	row->counted = !e->not_started;
 }

@@ -102,7 +102,10 @@ struct container_seen {
 
 struct replica {
 	struct text name;
-	int64_t last_ns; /* last sign of it */
+	int64_t last_ns; /* last record of it */
+	int64_t work_ns; /* last sign in its logs */
+	int64_t
+	    after_retired_ns; /* first sign that it was at work after the inventory retired it; TIME_UNKNOWN: none */
 	struct deploy_boot *boots;
 	size_t n_boots, cap_boots;
 	struct claim *loose; /* that belong to no boot */
@@ -150,3 +153,5 @@ int deploy_keep(struct deploy *d, struct text *t, struct err *err) MUST_CHECK; /
 	".source AND k.from_off <= " E ".byte_off ORDER BY k.from_off DESC LIMIT 1), 0) END"
 /* deploy_install.c: what is installed, and which containers there are */
 int deploy_installs(struct deploy *d, struct err *err) MUST_CHECK;
+/* deploy_signs.c: who was at work after it was retired; once all the rest is there */
+int deploy_signs(struct deploy *d, struct err *err) MUST_CHECK;

@@ -110,7 +110,8 @@ int deploy_replica(struct deploy *d, struct text worker, struct replica **ret, s
 	int rc = r ? deploy_grow(d, (void **)&d->replicas, &d->cap, d->n, sizeof(*d->replicas), err) : err_nomem(err);
 	if (rc)
 		return rc;
-	*r = (struct replica){.name = worker, .last_ns = TIME_UNKNOWN};
+	*r = (struct replica){
+	    .name = worker, .last_ns = TIME_UNKNOWN, .work_ns = TIME_UNKNOWN, .after_retired_ns = TIME_UNKNOWN};
 	rc = deploy_keep(d, &r->name, err);
 	if (!rc)
 		rc = name_add(d, r->name, r, err);
@@ -253,7 +254,8 @@ static int load_boots(struct deploy *d, struct err *err)
 		rc = deploy_replica(d, sql_get_text(s, 0), &r, err);
 		if (rc)
 			return rc;
-		r->last_ns = MAX(r->last_ns, sql_get_time(s, 1));
+		r->work_ns = MAX(r->work_ns, sql_get_time(s, 1));
+		r->last_ns = MAX(r->last_ns, r->work_ns);
 		if (sql_get_int(s, 15) != worker) {
 			before = r->n_boots;
 			worker = sql_get_int(s, 15);
@@ -326,6 +328,7 @@ int deploy_claim(struct deploy *d, struct replica *r, struct claim c, struct err
 	struct claim **list = b ? &b->claims : &r->loose;
 	size_t *n = b ? &b->n_claims : &r->n_loose, *cap = b ? &b->cap_claims : &r->cap_loose;
 	c.says = ask_policy(d, r, b, &c);
+	c.commit = policy_commit(&(struct build){.version = c.version, .commit = c.commit});
 	/* a list names hundreds of packages that the policy does not speak of */
 	if (c.rung < RUNG_PROCESS && c.says.fix == FIX_UNCONCERNED)
 		return 0;
@@ -530,6 +533,8 @@ int deploy_collect(struct deploy **ret, struct analysis *a, struct err *err)
 		rc = load_refused(d, err);
 	if (!rc)
 		rc = load_served(d, err);
+	if (!rc)
+		rc = deploy_signs(d, err);
 	if (!rc)
 		rc = load_end(d, err);
 	if (rc) {

@@ -16,9 +16,15 @@ struct in_image {
 	enum fix fix; /* what the policy says of it */
 };
 
+struct one_image { /* the two digests of one image */
+	struct text digest, config;
+};
+
 struct images {
 	struct in_image *at; /* by digest */
 	size_t n, cap;
+	struct one_image *same; /* by digest */
+	size_t n_same, cap_same;
 };
 
 static int image_cmp(const void *a, const void *b)
@@ -51,10 +57,53 @@ static struct ref ref_at(struct sql *s, int col)
 	return (struct ref){sql_get_int(s, col), (uint64_t)sql_get_int(s, col + 1), (uint64_t)sql_get_int(s, col + 2)};
 }
 
+static int load_same(struct deploy *d, struct images *im, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc =
+	    sql_prepare(&s, d->c,
+			"SELECT DISTINCT image_digest, image_config FROM install_events WHERE image_digest IS NOT NULL "
+			"AND image_config IS NOT NULL ORDER BY image_digest",
+			err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		struct one_image x = {sql_get_text(s, 0), sql_get_text(s, 1)};
+		rc = deploy_grow(d, (void **)&im->same, &im->cap_same, im->n_same, sizeof(x), err);
+		if (!rc)
+			rc = deploy_keep(d, &x.digest, err);
+		if (!rc)
+			rc = deploy_keep(d, &x.config, err);
+		if (rc)
+			return rc;
+		im->same[im->n_same++] = x;
+	}
+	return rc;
+}
+
+/* By which digest an image is known here, whichever of its two a record has: that of its configuration. The one of an index has
+ * several of them, one for each architecture, and so says of none what is in it. */
+static struct text digest_of(const struct images *im, struct text digest)
+{
+	size_t lo = 0, hi = im->n_same;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (text_cmp(im->same[mid].digest, digest) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == im->n_same || !text_eq(im->same[lo].digest, digest))
+		return digest;
+	bool several = lo + 1 < im->n_same && text_eq(im->same[lo + 1].digest, digest);
+	return several ? digest : im->same[lo].config;
+}
+
 static int load_images(struct deploy *d, struct images *im, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(
+	int rc = load_same(d, im, err);
+	if (rc)
+		return rc;
+	rc = sql_prepare(
 	    &s, d->c,
 	    "SELECT source, byte_off, byte_len, image_digest, package, version, commit_id FROM install_events "
 	    "WHERE image_digest IS NOT NULL AND package IS NOT NULL",
@@ -64,6 +113,7 @@ static int load_images(struct deploy *d, struct images *im, struct err *err)
 				     sql_get_text(s, 6), ref_at(s, 0),       FIX_UNKNOWN};
 		if (!concerns(d, x.package, x.version, x.commit, &x.fix))
 			continue;
+		x.digest = digest_of(im, x.digest);
 		struct text *const texts[] = {&x.digest, &x.package, &x.version, &x.commit};
 		rc = deploy_grow(d, (void **)&im->at, &im->cap, im->n, sizeof(x), err);
 		for (size_t i = 0; !rc && i < ARRAY_SIZE(texts); i++)
@@ -81,17 +131,18 @@ static int load_images(struct deploy *d, struct images *im, struct err *err)
 static int claim_image(struct deploy *d, const struct images *im, struct replica *r, struct claim c, bool *ret_holds,
 		       struct err *err)
 {
+	struct text digest = digest_of(im, c.digest);
 	size_t lo = 0, hi = im->n;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		if (text_cmp(im->at[mid].digest, c.digest) < 0)
+		if (text_cmp(im->at[mid].digest, digest) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	int rc = 0;
 	*ret_holds = false;
-	for (; !rc && lo < im->n && text_eq(im->at[lo].digest, c.digest); lo++) {
+	for (; !rc && lo < im->n && text_eq(im->at[lo].digest, digest); lo++) {
 		*ret_holds = true;
 		c.package = im->at[lo].package;
 		c.version = im->at[lo].version;
@@ -236,7 +287,7 @@ static int load_orders(struct deploy *d, const struct images *im, struct err *er
 	    "SELECT DISTINCT image_digest FROM install_events WHERE what = 'order' AND image_digest IS NOT NULL", err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
 		for (size_t i = 0; i < im->n; i++)
-			if (im->at[i].fix == FIX_FIXED && text_eq(im->at[i].digest, sql_get_text(s, 0)))
+			if (im->at[i].fix == FIX_FIXED && text_eq(im->at[i].digest, digest_of(im, sql_get_text(s, 0))))
 				d->fleet_rung = RUNG_ORDERED;
 	for (size_t i = 0; rc >= 0 && i < d->n; i++) {
 		const struct inventory_row *row = d->replicas[i]->listed;

@@ -160,7 +160,7 @@ static enum fix by_version(const struct policy_entry *e, const struct build *b, 
 }
 
 /* "0.5.23.dev3+gabcdef0": the commit that the version itself names, where nothing else does. */
-static struct text commit_of(const struct build *b)
+struct text policy_commit(const struct build *b)
 {
 	struct version v;
 	if (b->commit.len || !version_read(b->version, &v))
@@ -176,7 +176,7 @@ static enum fix by_both(const struct policy *p, const struct policy_entry *e, co
 			struct policy_answer *a)
 {
 	struct policy_answer own = {0};
-	struct text hash = commit_of(b);
+	struct text hash = policy_commit(b);
 	enum fix version = b->version.len ? by_version(e, b, &own) : FIX_UNKNOWN, commit = commit_says(p, e, hash);
 	bool decides = version == FIX_UNKNOWN || policy_because(own, POLICY_LOCAL_BELOW);
 	if (!b->version.len)

@@ -9,7 +9,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from replicas import DIGEST, FILES, INVENTORY, POLICY, pod
+from replicas import DIGEST, FILES, INVENTORY, POLICY, freeze, log, pod
 from run import Box, expect, one_line_error, rounds
 
 COLUMNS = """replica boot_started_at engine version commit image_digest rung pool_tokens context_len context_exceeds_pool verdict reasons
@@ -139,6 +139,33 @@ with Box() as box:
     box.write("back.csv", "replica,state,retired_at\nfixed-0,retired,2026-09-14T08:10:00Z\n")
     _, now = deploy(box, "good.ptc", "--inventory", "back.csv", code=1)
     expect(now["fixed-0"]["verdict"] == "conflicting" and "seen_after_retired" in now["fixed-0"]["reasons"], "retired, and at work")
+    _, now = deploy(box, "good.ptc", "--inventory", "back.csv", "--at", "2026-09-14T08:25:00Z", code=1)
+    expect(now["fixed-0"]["verdict"] == "retired", f"what became known later does not count: {now['fixed-0']['reasons']}")
+    # that its disk is there, or that its container is listed as ended, is no work
+    over = pod("left-0", "2026-09-14T06:00:00Z")
+    over["status"]["phase"] = "Succeeded"
+    over["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": 0, "startedAt": "2026-09-14T06:00:00Z", "finishedAt": "2026-09-14T07:00:00Z"}}
+    left = {"left-0/engine.log": log("decode", "06:00:00", more=[("07:00:00", "Finished server process [4711]")]),
+            "left-0/pip-freeze.txt": freeze("left-0", "0.5.21", "09:00:00"),
+            "pods.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [over], "collected_at": "2026-09-14T09:00:00Z"})}
+    ingest(box, "left.ptc", left)
+    box.write("left.csv", "replica,state,retired_at\nleft-0,retired,2026-09-14T07:00:00Z\n")
+    _, now = deploy(box, "left.ptc", "--inventory", "left.csv", code=0)
+    expect(now["left-0"]["verdict"] == "retired", f"a disk and an ended container are no work: {now['left-0']['reasons']}")
+    # a container of Docker names its image by the configuration, a bill of materials by the manifest: the image's own record has both
+    config = "sha256:" + "89abcdef01234567" * 4
+    joined = {"docker-0/inspect.json": json.dumps([{"Id": "c0ffee" * 10 + "c0ff", "State": {"Status": "running", "StartedAt": "2026-09-14T06:00:00Z"},
+                                                    "Image": config, "Name": "/engine", "Config": {"Image": "registry.example/engine:v1"}}]),
+              "bom.json": FILES["bom.json"],
+              "images/image-inspect.json": json.dumps([{"Id": config, "RepoTags": [], "RepoDigests": ["registry.example/engine@" + DIGEST]}])}
+    ingest(box, "joined.ptc", joined)
+    r = deploy(box, "joined.ptc")[1]["docker-0"]
+    expect((r["version"], r["rung"], r["image_digest"]) == ("0.5.22", "L3", config), f"packages by the other digest of the image: {r}")
+    # an index of images for two machines has two configurations: it does not say what is in which
+    joined["images/other-image-inspect.json"] = joined["images/image-inspect.json"].replace(config, "sha256:" + "fedcba9876543210" * 4)
+    ingest(box, "index.ptc", joined)
+    r = deploy(box, "index.ptc")[1]["docker-0"]
+    expect(r["version"] is None, f"no packages by the digest of an index: {r['evidence']}")
     box.write("later.csv", "replica,started_at\nfixed-0,2026-09-14T07:59:00Z\nnew-0,2026-09-14T12:00:00Z\n")
     doc, now = deploy(box, "good.ptc", "--inventory", "later.csv", "--at", "2026-09-14T08:50:00Z")
     expect(doc["totals"]["inventory"] == 1 and now["new-0"]["reasons"][:1] == ["not_seen"] and "not_started_yet" in now["new-0"]["reasons"],
