@@ -9,7 +9,7 @@
 #include "pagetrail/text.h"
 
 struct rehearsal_options {
-	const char *scenario; /* incident, messy, canary, late_write, prefix_share, clean */
+	const char *scenario; /* incident, messy, canary, late_write, prefix_share, clean, deploy */
 	uint64_t seed;
 	const char *dir;  /* made when missing; must be empty or absent */
 	int64_t requests; /* 0: the scenario's own number */

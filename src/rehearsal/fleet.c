@@ -8,15 +8,7 @@
 
 #include <string.h>
 
-enum {
-	CONTEXT = 1048576,
-	PREFILL_POOL = 681280,
-	PREFILL_LARGE = 1100032,
-	DECODE_POOL = 1179648,
-	KESTREL_POOL = 1310720
-};
-
-static int add(struct model *m, const char *name, enum role role, enum model_id model, int64_t pool)
+int worker_add(struct model *m, const char *name, enum role role, enum model_id model, int64_t pool)
 {
 	struct worker *w = &m->worker[m->n_workers];
 
@@ -39,12 +31,12 @@ static void add_fleet(struct model *m, int64_t prefill_pool)
 	static const char *const decode[] = {"decode-0", "decode-1", "decode-2", "decode-3"};
 
 	for (int i = 0; i < 4; i++)
-		add(m, prefill[i], ROLE_PREFILL, MODEL_GLM, prefill_pool);
+		worker_add(m, prefill[i], ROLE_PREFILL, MODEL_GLM, prefill_pool);
 	for (int i = 0; i < 4; i++)
-		m->worker[add(m, decode[i], ROLE_DECODE, MODEL_GLM, DECODE_POOL)].page_log = i < 3;
-	add(m, "unified-0", ROLE_UNIFIED, MODEL_GLM, prefill_pool);
-	add(m, "prefill-4", ROLE_PREFILL, MODEL_KESTREL, KESTREL_POOL);
-	m->worker[add(m, "decode-4", ROLE_DECODE, MODEL_KESTREL, KESTREL_POOL)].page_log = true;
+		m->worker[worker_add(m, decode[i], ROLE_DECODE, MODEL_GLM, DECODE_POOL)].page_log = i < 3;
+	worker_add(m, "unified-0", ROLE_UNIFIED, MODEL_GLM, prefill_pool);
+	worker_add(m, "prefill-4", ROLE_PREFILL, MODEL_KESTREL, KESTREL_POOL);
+	m->worker[worker_add(m, "decode-4", ROLE_DECODE, MODEL_KESTREL, KESTREL_POOL)].page_log = true;
 	m->worker[0].page_log = true;
 	m->worker[1].receive_lines = true;
 	m->worker[5].request_json = true;

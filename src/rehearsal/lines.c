@@ -135,6 +135,17 @@ void lines_done(struct lines *l)
 	*l = (struct lines){0};
 }
 
+void out_put(struct out *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (o->m->rc)
+		return;
+	va_start(ap, fmt);
+	model_fail(o->m, buf_vprintf(&o->b, o->m->err, fmt, ap));
+	va_end(ap);
+}
+
 void us_plain(int64_t us, char out[20])
 {
 	char iso[40];

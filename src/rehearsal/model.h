@@ -19,7 +19,7 @@
 #define US_PER_DAY (86400 * US_PER_S)
 #define NONE       UINT32_MAX
 
-enum { PAGE_TOKENS = 64, RANKS = 8, TENANTS = 40, TENANT_LAUNCH = TENANTS, TEMPLATES = 12, WORKERS_MAX = 16, RID = 48 };
+enum { PAGE_TOKENS = 64, RANKS = 8, TENANTS = 40, TENANT_LAUNCH = TENANTS, TEMPLATES = 12, WORKERS_MAX = 64, RID = 48 };
 
 struct model;
 
@@ -56,6 +56,12 @@ void lines_sort(struct model *m, struct lines *l);
 /* Lines [from, to) of a sorted file, those that were taken out (len 0) excepted. */
 void lines_part(struct model *m, const struct lines *l, size_t from, size_t to, const char *path);
 void lines_file(struct model *m, const char *path, struct text bytes);
+/* A document that is written in pieces. */
+struct out {
+	struct model *m;
+	struct buf b;
+};
+void out_put(struct out *o, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void us_plain(int64_t us, char out[20]);  /* 2026-08-27 03:12:44 */
 void us_iso_ms(int64_t us, char out[32]); /* 2026-08-27T03:12:44.310Z */
 
@@ -302,6 +308,15 @@ bool model_grow(struct model *m, void *array, size_t n, size_t *cap, size_t size
 void model_fail(struct model *m, int rc);
 
 /* ---- fleet.c */
+/* Sizes of pools and context windows, in tokens. */
+enum {
+	CONTEXT = 1048576,
+	PREFILL_POOL = 681280,
+	PREFILL_LARGE = 1100032,
+	DECODE_POOL = 1179648,
+	KESTREL_POOL = 1310720
+};
+int worker_add(struct model *m, const char *name, enum role role, enum model_id model, int64_t pool);
 void fleet_plan(struct model *m);
 void worker_boot(struct model *m, int w);
 void worker_drain(struct model *m, int w);
@@ -322,6 +337,7 @@ void model_schedule(struct model *m, int64_t at_us, enum event_kind_id kind, uin
 
 /* ---- serve.c, decode.c: the life of an attempt */
 void attempt_start(struct model *m, uint32_t request);
+uint32_t attempt_new(struct model *m, uint32_t request, int prefill, int decode);
 void attempt_done_if_over(struct model *m, uint32_t a);
 void prefill_receive(struct model *m, uint32_t a);
 void prefill_next(struct model *m, int w);
@@ -398,6 +414,9 @@ int make_folder(struct model *m, const char *name); /* rehearsal.c */
 void messy_write(struct model *m);
 /* What a hostile prompt says, as Python writes it: it imitates records of the engine, a gateway and a page log. */
 void messy_prompt(const struct model *m, const char *at, char *out, size_t cap);
+
+/* ---- deploy.c: a world of its own, in place of the model's */
+void deploy_write(struct model *m);
 
 /* ---- canary.c: nothing, but in that scenario */
 void canary_asked(struct model *m, struct lines *l, uint32_t request);

@@ -21,10 +21,12 @@ const struct rehearsal_scenario rehearsal_scenarios[] = {
     {"late_write", "aborted transfers go on writing into pages that were given to other requests"},
     {"prefix_share", "tenants share cached prompt prefixes, as they should"},
     {"clean", "nothing goes wrong; an odd seed runs pools below the context window"},
+    {"deploy",
+     "a fleet in the middle of being repaired, with an inventory, a policy and all that was collected of its versions"},
 };
 const size_t n_rehearsal_scenarios = ARRAY_SIZE(rehearsal_scenarios);
 
-static const int64_t default_requests[] = {8000, 8000, 8000, 3000, 2400, 2500};
+static const int64_t default_requests[] = {8000, 8000, 8000, 3000, 2400, 2500, 400};
 
 /* Enough for a case of some hundred megabytes; the model keeps its logs in memory until the end. */
 #define REQUESTS_MAX 400000
@@ -139,7 +141,7 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 		;
 	if (s == n_rehearsal_scenarios) {
 		err_set(err, ERR_USAGE, "there is no scenario \"%s\"", o->scenario);
-		err_hint(err, "take incident, messy, canary, late_write, prefix_share or clean");
+		err_hint(err, "take incident, messy, canary, late_write, prefix_share, clean or deploy");
 		return ERR_USAGE;
 	}
 	if (o->requests < 0 || o->requests > REQUESTS_MAX)
@@ -162,9 +164,13 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 	m->shuffled = shuffled;
 	rng_seed(&m->rng, o->seed);
 	rng_seed(&m->shuffle, o->seed);
-	fleet_plan(m);
-	model_run(m);
-	write_all(m);
+	if (!strcmp(o->scenario, "deploy")) {
+		deploy_write(m);
+	} else {
+		fleet_plan(m);
+		model_run(m);
+		write_all(m);
+	}
 	rc = m->rc;
 	model_free(m);
 	return rc;

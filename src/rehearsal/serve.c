@@ -86,7 +86,7 @@ static bool choose(struct model *m, const struct request *r, int *prefill, int *
 	return *prefill >= 0 && *decode >= 0 && m->worker[*decode].up;
 }
 
-static uint32_t attempt_new(struct model *m, uint32_t request, int prefill, int decode)
+uint32_t attempt_new(struct model *m, uint32_t request, int prefill, int decode)
 {
 	size_t cap = m->attempts_cap;
 	struct attempt *a;

@@ -63,23 +63,6 @@ void truth_request_ended(struct model *m, uint32_t request)
 	r->n_reads = r->reads_cap = 0;
 }
 
-struct out {
-	struct model *m;
-	struct buf b;
-};
-
-static void put(struct out *o, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static void put(struct out *o, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (o->m->rc)
-		return;
-	va_start(ap, fmt);
-	model_fail(o->m, buf_vprintf(&o->b, o->m->err, fmt, ap));
-	va_end(ap);
-}
-
 static const char *yes_no(bool v)
 {
 	return v ? "yes" : "no";
@@ -150,10 +133,10 @@ static void put_owner(struct out *o, const struct exposure *e)
 	char name[16];
 
 	if (e->owner == NONE)
-		put(o, "null,\"owner_tenant\":null");
+		out_put(o, "null,\"owner_tenant\":null");
 	else
-		put(o, "\"%s\",\"owner_tenant\":\"%s\"", m->requests[e->owner].id,
-		    tenant_name(m->requests[e->owner].tenant, name));
+		out_put(o, "\"%s\",\"owner_tenant\":\"%s\"", m->requests[e->owner].id,
+			tenant_name(m->requests[e->owner].tenant, name));
 }
 
 static void put_response(struct out *o, const struct request *r)
@@ -163,37 +146,39 @@ static void put_response(struct out *o, const struct request *r)
 	char name[16], at[32];
 
 	us_iso_ms(r->start_us, at);
-	put(o, "{\n\"request\":\"%s\",\"room\":", r->id);
+	out_put(o, "{\n\"request\":\"%s\",\"room\":", r->id);
 	if (a && a->room)
-		put(o, "\"%llu\"", (unsigned long long)a->room);
+		out_put(o, "\"%llu\"", (unsigned long long)a->room);
 	else
-		put(o, "null");
-	put(o, ",\"rid\":%s%s%s", a ? "\"" : "", a ? a->rid : "null", a ? "\"" : "");
-	put(o,
+		out_put(o, "null");
+	out_put(o, ",\"rid\":%s%s%s", a ? "\"" : "", a ? a->rid : "null", a ? "\"" : "");
+	out_put(
+	    o,
 	    ",\"tenant\":\"%s\",\"model\":\"%s\",\"prompt_tokens\":%lld,\"band\":\"%s\",\"status\":%d,\"streamed\":\"%"
 	    "s\"",
 	    tenant_name(r->tenant, name), model_served(r->model), (long long)r->len, band(m, r), r->status,
 	    yes_no(r->stream));
-	put(o,
+	out_put(
+	    o,
 	    ",\"delivered\":\"%s\",\"trigger\":\"%s\",\"foreign_read\":\"%s\",\"lineage\":\"%s\",\"affected\":\"%s\","
 	    "\"class_expected\":\"C%d\",\"marked\":\"%s\",\"page_log\":%s",
 	    yes_no(r->delivered), yes_no(r->trigger), yes_no(r->foreign), lineage(m, r), yes_no(affected(m, r)),
 	    class_of(m, r), yes_no(r->marked), has_page_log(m, r) ? "true" : "false");
-	put(o, ",\"attempts\":%u,\"prefill_worker\":", r->n_attempts);
+	out_put(o, ",\"attempts\":%u,\"prefill_worker\":", r->n_attempts);
 	if (a && a->prefill >= 0)
-		put(o, "\"%s\"", m->worker[a->prefill].name);
+		out_put(o, "\"%s\"", m->worker[a->prefill].name);
 	else
-		put(o, "null");
-	put(o, ",\"decode_worker\":%s%s%s", a ? "\"" : "", a ? m->worker[a->decode].name : "null", a ? "\"" : "");
-	put(o, ",\"started_at\":\"%s\",\"owners\":[", at);
+		out_put(o, "null");
+	out_put(o, ",\"decode_worker\":%s%s%s", a ? "\"" : "", a ? m->worker[a->decode].name : "null", a ? "\"" : "");
+	out_put(o, ",\"started_at\":\"%s\",\"owners\":[", at);
 	for (size_t i = 0; i < r->n_exposures; i++) {
 		const struct exposure *e = &m->exposures[r->exposure + i];
 
-		put(o, "%s{\"worker\":\"%s\",\"request\":", i ? "," : "", m->worker[e->worker].name);
+		out_put(o, "%s{\"worker\":\"%s\",\"request\":", i ? "," : "", m->worker[e->worker].name);
 		put_owner(o, e);
-		put(o, ",\"kind\":\"%s\",\"pages\":%u}", kind_name[e->kind], e->pages);
+		out_put(o, ",\"kind\":\"%s\",\"pages\":%u}", kind_name[e->kind], e->pages);
 	}
-	put(o, "]}");
+	out_put(o, "]}");
 }
 
 static bool interesting(const struct model *m, const struct request *r)
@@ -212,14 +197,15 @@ static void put_boots(struct out *o)
 
 		us_iso_ms(b->started_us, at);
 		us_iso_ms(b->ended_us, end);
-		put(o,
-		    "%s{\n\"worker\":\"%s\",\"host\":\"%s\",\"port\":%d,\"role\":\"%s\",\"model\":\"%s\",\"started_"
-		    "at\":\"%s\"",
-		    i ? "," : "", k->name, k->host, k->port, (const char *[]){"prefill", "decode", "unified"}[k->role],
-		    model_served(k->model), at);
-		put(o, ",\"ended_at\":%s%s%s", b->ended_us ? "\"" : "", b->ended_us ? end : "null",
-		    b->ended_us ? "\"" : "");
-		put(o,
+		out_put(o,
+			"%s{\n\"worker\":\"%s\",\"host\":\"%s\",\"port\":%d,\"role\":\"%s\",\"model\":\"%s\",\"started_"
+			"at\":\"%s\"",
+			i ? "," : "", k->name, k->host, k->port,
+			(const char *[]){"prefill", "decode", "unified"}[k->role], model_served(k->model), at);
+		out_put(o, ",\"ended_at\":%s%s%s", b->ended_us ? "\"" : "", b->ended_us ? end : "null",
+			b->ended_us ? "\"" : "");
+		out_put(
+		    o,
 		    ",\"version\":\"%s\",\"context_len\":%lld,\"pool_tokens\":%lld,\"page_size\":%d,\"input_limit\":%"
 		    "lld,"
 		    "\"context_exceeds_pool\":\"%s\",\"page_log\":%s}",
@@ -239,13 +225,13 @@ static void put_exposures(struct out *o)
 
 		if (!m->worker[e->worker].page_log)
 			continue;
-		put(o, "%s{\n\"worker\":\"%s\",\"reader\":\"%s\",\"reader_tenant\":\"%s\",\"owner\":", first ? "" : ",",
-		    m->worker[e->worker].name, m->requests[e->reader].id,
-		    tenant_name(m->requests[e->reader].tenant, name));
+		out_put(o, "%s{\n\"worker\":\"%s\",\"reader\":\"%s\",\"reader_tenant\":\"%s\",\"owner\":",
+			first ? "" : ",", m->worker[e->worker].name, m->requests[e->reader].id,
+			tenant_name(m->requests[e->reader].tenant, name));
 		first = false;
 		put_owner(o, e);
-		put(o, ",\"kind\":\"%s\",\"pages\":%u,\"delivered\":\"%s\"}", kind_name[e->kind], e->pages,
-		    yes_no(m->requests[e->reader].delivered));
+		out_put(o, ",\"kind\":\"%s\",\"pages\":%u,\"delivered\":\"%s\"}", kind_name[e->kind], e->pages,
+			yes_no(m->requests[e->reader].delivered));
 	}
 }
 
@@ -257,7 +243,8 @@ static void put_holes(struct out *o)
 
 		us_iso_ms(h->from_us, from);
 		us_iso_ms(h->to_us, to);
-		put(o,
+		out_put(
+		    o,
 		    "%s{\n\"kind\":\"%s\",\"file\":\"%s\",\"worker\":\"%s\",\"from\":\"%s\",\"to\":\"%s\",\"lines\":%"
 		    "zu}",
 		    i ? "," : "", h->kind, h->file, o->m->worker[h->worker].name, from, to, h->lines);
@@ -273,10 +260,11 @@ static void put_clocks(struct out *o)
 		char at[32];
 
 		us_iso_ms(step, at);
-		put(o, "%s{\n\"worker\":\"%s\",\"zone_s\":%lld,\"skew_s\":%lld,\"step_at\":%s%s%s,\"step_s\":%lld}",
-		    w ? "," : "", router ? "router" : o->m->worker[w].name, (long long)c->zone_s,
-		    (long long)(clock_epoch(c, o->m->begin_us) - o->m->begin_us) / US_PER_S, step ? "\"" : "",
-		    step ? at : "null", step ? "\"" : "", (long long)(c->ntp_us ? -c->ntp_us / US_PER_S : c->dst_s));
+		out_put(o, "%s{\n\"worker\":\"%s\",\"zone_s\":%lld,\"skew_s\":%lld,\"step_at\":%s%s%s,\"step_s\":%lld}",
+			w ? "," : "", router ? "router" : o->m->worker[w].name, (long long)c->zone_s,
+			(long long)(clock_epoch(c, o->m->begin_us) - o->m->begin_us) / US_PER_S, step ? "\"" : "",
+			step ? at : "null", step ? "\"" : "",
+			(long long)(c->ntp_us ? -c->ntp_us / US_PER_S : c->dst_s));
 	}
 }
 
@@ -286,8 +274,9 @@ static void put_sightings(struct out *o)
 
 	for (size_t i = 0; i < m->n_sightings; i++) {
 		const struct sighting *s = &m->sightings[i];
-		put(o, "%s{\n\"planted_request\":\"%s\",\"seen_request\":\"%s\",\"verdict\":\"%s\"}", i ? "," : "",
-		    m->requests[s->owner].id, m->requests[s->seen_in].id, s->owner == s->seen_in ? "own" : "foreign");
+		out_put(o, "%s{\n\"planted_request\":\"%s\",\"seen_request\":\"%s\",\"verdict\":\"%s\"}", i ? "," : "",
+			m->requests[s->owner].id, m->requests[s->seen_in].id,
+			s->owner == s->seen_in ? "own" : "foreign");
 	}
 }
 
@@ -311,35 +300,36 @@ void truth_write(struct model *m, const char *path)
 	}
 	us_iso_ms(m->begin_us, from);
 	us_iso_ms(m->end_us, until);
-	put(&o, "{\"scenario\":\"%s\",\"seed\":%llu,\"window\":[\"%s\",\"%s\"],\"population\":%u,\n",
-	    m->options->scenario, (unsigned long long)m->options->seed, from, until, m->n_requests);
-	put(&o, "\"hypothesis\":{\"trigger_stands\":\"%s\",\"build_stands\":\"%s\"},\n", yes_no(!m->trigger_fell),
-	    yes_no(!m->build_fell));
-	put(&o, "\"counts\":{\"C1\":%u,\"C2\":%u,\"C3\":%u,\"C4\":%u,\"C5\":%u,\"over_pool\":%u,\"boundary\":%u},\n",
-	    classes[1], classes[2], classes[3], classes[4], classes[5], over, boundary);
-	put(&o, "\"responses\":[");
+	out_put(&o, "{\"scenario\":\"%s\",\"seed\":%llu,\"window\":[\"%s\",\"%s\"],\"population\":%u,\n",
+		m->options->scenario, (unsigned long long)m->options->seed, from, until, m->n_requests);
+	out_put(&o, "\"hypothesis\":{\"trigger_stands\":\"%s\",\"build_stands\":\"%s\"},\n", yes_no(!m->trigger_fell),
+		yes_no(!m->build_fell));
+	out_put(&o,
+		"\"counts\":{\"C1\":%u,\"C2\":%u,\"C3\":%u,\"C4\":%u,\"C5\":%u,\"over_pool\":%u,\"boundary\":%u},\n",
+		classes[1], classes[2], classes[3], classes[4], classes[5], over, boundary);
+	out_put(&o, "\"responses\":[");
 	for (uint32_t i = 0; i < m->n_requests; i++) {
 		if (!interesting(m, &m->requests[i]))
 			continue;
-		put(&o, "%s", first ? "" : ",");
+		out_put(&o, "%s", first ? "" : ",");
 		put_response(&o, &m->requests[i]);
 		first = false;
 	}
-	put(&o, "],\n\"boots\":[");
+	out_put(&o, "],\n\"boots\":[");
 	put_boots(&o);
-	put(&o, "],\n\"exposures\":[");
+	out_put(&o, "],\n\"exposures\":[");
 	put_exposures(&o);
 	if (m->canary) {
-		put(&o, "],\n\"sightings\":[");
+		out_put(&o, "],\n\"sightings\":[");
 		put_sightings(&o);
 	}
 	if (m->messy) {
-		put(&o, "],\n\"holes\":[");
+		out_put(&o, "],\n\"holes\":[");
 		put_holes(&o);
-		put(&o, "],\n\"clocks\":[");
+		out_put(&o, "],\n\"clocks\":[");
 		put_clocks(&o);
 	}
-	put(&o, "]}\n");
+	out_put(&o, "]}\n");
 	lines_file(m, path, buf_text(&o.b));
 	buf_done(&o.b);
 }

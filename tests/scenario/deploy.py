@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""deploy.py - a fleet in the middle of being repaired: every row of `deploy`, now and at any time, with and without its files
+
+What each story deserves is written down beside it (src/rehearsal/deploy_stories.c); lib/repaired.py derives it a second time, from the
+records and docs/deploy.md; the tool says it a third time. PAGETRAIL_SEED is the first seed, PAGETRAIL_ROUNDS how many.
+"""
+import datetime
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from rehearsal import check, failures, finish, run, same  # noqa: E402
+from repaired import Fleet, at  # noqa: E402
+
+SEED = int(os.environ.get("PAGETRAIL_SEED", "1"))
+SMALL = bool(os.environ.get("PAGETRAIL_SMALL"))
+ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", "3" if SMALL else "20"))
+VERDICTS = ["verified_fixed", "verified_affected", "conflicting", "stale", "undetermined", "not_observed", "retired"]
+TIMES = ("boot_started_at", "boot_ended_at", "evidence_at")
+EXACT = ("verdict", "rung", "version", "commit", "reasons", "pool_tokens", "context_len", "input_limit", "context_exceeds_pool", "outside")
+
+
+class Rehearsal:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.name = f"deploy seed {seed}"
+        self.folder = tempfile.TemporaryDirectory(prefix="deploy-")
+        self.top = self.folder.name
+        self.dir = os.path.join(self.top, "fleet")
+        run("simulate", self.dir, "--scenario", "deploy", "--seed", str(seed))
+        with open(os.path.join(self.dir, "truth.json"), encoding="utf-8") as f:
+            self.truth = json.load(f)
+        self.fleet = Fleet(self.truth)
+        self.inventories = (["pods"] if os.path.exists(os.path.join(self.dir, "inventory-pods.json")) else []) + [None]
+        self.stories = {r["replica"]: r for r in self.truth["replicas"]}
+        self.logs = {f"logs/{r['replica']}{end}" for r in self.truth["replicas"] for end in (".log", "/engine.log") if r["log"]}
+
+    def ingest(self, name, without=()):
+        """A case of all files but some."""
+        logs, case = os.path.join(self.top, name), os.path.join(self.top, name + ".ptc")
+        for top, _, names in os.walk(os.path.join(self.dir, "logs")):
+            for f in names:
+                path = os.path.relpath(os.path.join(top, f), self.dir)
+                if path not in without:
+                    os.makedirs(os.path.dirname(os.path.join(logs, path)), exist_ok=True)
+                    os.link(os.path.join(self.dir, path), os.path.join(logs, path))
+        out = json.loads(run("ingest", case, os.path.join(logs, "logs"), "--json"))
+        shutil.rmtree(logs)
+        for s in out["rows"]:
+            check(s["unparsed"] == 0 and s["format"] and s["status"] == "ingested", f"{self.name}: {s['path']} is read", s)
+        return case
+
+    def ask(self, case, inventory, *more):
+        given = {"csv": ["--inventory", os.path.join(self.dir, "inventory.csv")], None: [],
+                 "pods": ["--inventory", os.path.join(self.dir, "inventory-pods.json")]}[inventory]
+        policy = os.path.join(self.dir, "policy.json")
+        return json.loads(run("deploy", case, "--policy", policy, *given, *more, "--json", "--limit", "0", codes=(0, 1)))
+
+    def query(self, case, name):
+        return json.loads(run("query", case, name, "--policy", os.path.join(self.dir, "policy.json"), "--json", "--limit", "0"))["rows"]
+
+    # ---- rows
+
+    def compare(self, what, fleet, doc, t=None):
+        expected = fleet.rows(t)
+        got = {(r["replica"], r["boot_started_at"]): r for r in doc["rows"]}
+        keys = {(e["replica"], e["boot_started_at"]) for e in expected}
+        same(f"{what}: rows", keys, {(n, at(s)) for n, s in got})
+        got = {(n, at(s)): r for (n, s), r in got.items()}
+        for e in expected:
+            r = got.get((e["replica"], e["boot_started_at"]))
+            if r is None:
+                continue
+            wrong = {k: (e[k], r[k]) for k in EXACT if e[k] != (bool(r[k]) if k == "outside" else r[k])}
+            wrong.update({k: (e[k], r[k]) for k in TIMES if e[k] != at(r[k])})
+            check(not wrong, f"{what}: {e['replica']} ({self.stories[e['replica']]['story']})", f"{wrong} {r['evidence']}")
+            check(bool(r["current"]) == e["current"], f"{what}: {e['replica']} current", r["current"])
+        self.compare_totals(what, fleet, [e for e in expected if e["current"]], doc["totals"])
+
+    def compare_totals(self, what, fleet, now, totals):
+        counted = [e for e in now if e["counted"] or fleet.inventory is None]
+        want = {v: sum(e["verdict"] == v for e in counted) for v in VERDICTS}
+        want["observed"] = sum(e["observed"] for e in counted)
+        want["inventory"] = len(counted) if fleet.inventory else None
+        want["outside_inventory"] = sum(e["outside"] for e in now)
+        left = len(counted) - want["retired"]
+        want["verified_fixed_percent"] = want["verified_fixed"] * 1000 // left / 10 if fleet.inventory and left else None
+        same(f"{what}: totals", want, {k: totals[k] for k in want})
+
+    def by_hand(self, case):
+        """What the stories deserve, against the tool and against what follows from the records."""
+        full = None
+        for i, when in enumerate(self.truth["asked_at"]):
+            t = None if i + 1 == len(self.truth["asked_at"]) else at(when)
+            full = self.ask(case, "csv", *([] if t is None else ["--at", when]))
+            self.compare(f"{self.name} at {when}", self.fleet, full, t)
+            rows = {r["replica"]: r for r in full["rows"] if r["current"]}
+            derived = {r["replica"]: r for r in self.fleet.rows(t) if r["current"]}
+            same(f"{self.name} at {when}: replicas", set(self.stories), set(rows))
+            for name, story in self.stories.items():
+                want = story["asked"][i]
+                for who, r in (("the tool", rows.get(name)), ("the records", derived[name])):
+                    ok = r and r["verdict"] == want["verdict"] and want["rung"] in (None, r["rung"]) and (
+                        want["reason"] is None or want["reason"] in r["reasons"])
+                    check(ok, f"{self.name} at {when}: {name} ({story['story']}), {who}", f"{want} {r}")
+        found = {a["verdict"] for s in self.stories.values() if s["listed"] for a in s["asked"][-1:]}
+        check(found == set(VERDICTS) and sum(s["listed"] for s in self.stories.values()) >= 24, f"{self.name}: every verdict, 24 replicas", found)
+        return full
+
+    def times(self, n):
+        """Moments shortly before and behind those at which something changes, and any others."""
+        marks = {at(x) for x in self.truth["asked_at"]}
+        for r in self.truth["replicas"]:
+            marks |= {at(x[k]) for x in r["lives"] for k in ("launched_at", "ready_at", "stopped_at")}
+            marks |= {at(e[k]) for e in r["evidence"] for k in ("at", "container_started_at")}
+            marks |= {at(e["at"]) + self.truth["max_age_s"] for e in r["evidence"]}
+            marks |= {at(r["started_at"])}
+            if r["retired_at"]:
+                marks |= {at(r["retired_at"]), at(r["retired_at"]) + 600}
+                marks |= {min([s for s in r["signs"] if s > at(r["retired_at"]) + 600], default=at(r["retired_at"]))}
+        marks |= {at(q["ended_at"]) for q in self.truth["requests"] if q["over"]}
+        marks = sorted(int(m) for m in marks if m is not None)
+        picked = [m + d for m in self.random.sample(marks, min(n, len(marks))) for d in (self.random.choice((-20, 20)),)]
+        picked += [self.random.randrange(marks[0], int(at(self.truth["asked_at"][-1]))) for _ in range(n // 2)]
+        clear = [p for p in picked if all(abs(p - m) > 12 for m in marks)]
+        return [t for t in clear if t <= at(self.truth["asked_at"][-1])]
+
+    # ---- further lists
+
+    def lists(self, case, doc):
+        rows = self.fleet.rows()
+        fix = {(r["replica"], r["boot_started_at"]): r for r in rows}
+
+        def row_of(name, t):
+            boot = self.fleet.replicas[name].running(t) if name else None
+            return fix.get((name, boot.start)) if boot else None
+
+        end, after = None, []
+        first = min((r["fixed_since"] for r in rows if r["fixed_since"] and r["fix"] == "fixed" and r["verdict"] != "conflicting"), default=None)
+        for q in self.truth["requests"]:
+            if q["refused"]:
+                continue
+            legs = [r for r in (row_of(q["prefill"], at(q["started_at"])), row_of(q["decode"], at(q["started_at"]))) if r]
+            t = at(q["ended_at"])
+            if any(r["fix"] == "affected" for r in legs):
+                end = max(end or t, t)
+            if first is not None and t > first and any(r["fix"] in ("affected", "unknown") or r["verdict"] == "conflicting" for r in legs):
+                after.append(q["request"])
+        said = at(doc["affected_window_end"])
+        check(abs((said or 0) - (end or 0)) < 0.002, f"{self.name}: end of the affected window", (end, said))
+        check(at(doc["served_after_fix"]["first_fixed_at"]) == first, f"{self.name}: first fixed", (first, doc["served_after_fix"]))
+        same(f"{self.name}: served after the fix", sorted(after), sorted(r["request"] for r in self.query(case, "deploy_served_after_fix")))
+        check(doc["served_after_fix"]["responses"] == len(after), f"{self.name}: how many of them", doc["served_after_fix"])
+        self.pairs(case, doc)
+        gates = doc["gateway_limits"]
+        want = self.truth["gateway"]
+        check(sum(g["refused"] for g in gates) == want["refused"], f"{self.name}: refused by the gateway", (want, gates))
+        check(not want["refused"] or gates[0]["shortest_refused"] == want["shortest"], f"{self.name}: its limit", (want, gates))
+
+    def pairs(self, case, doc):
+        boots = [(r["replica"], r["role"], self.fleet.replicas[r["replica"]]) for r in self.truth["replicas"]]
+        want = {}
+        for p, role, x in boots:
+            for d, other, y in boots:
+                if role != "prefill" or other != "decode":
+                    continue
+                for b in x.boots:
+                    for c in y.boots:
+                        if (c.end is None or b.start < c.end) and (b.end is None or c.start < b.end):
+                            want[p, b.start, d, c.start] = c.limit - b.limit
+        rows = self.query(case, "deploy_pairs")
+        got = {(r["prefill_replica"], at(r["prefill_started_at"]), r["decode_replica"], at(r["decode_started_at"])): r["mismatch_tokens"]
+               for r in rows}
+        check(len(got) == len(rows) and (doc["pairs"] == rows[:1000]), f"{self.name}: pairs are said once", (len(got), len(rows), len(doc["pairs"])))
+        same(f"{self.name}: pairs", want, got)
+
+    # ---- files taken away
+
+    def without_documents(self, n):
+        """Rows are those of the records that are left."""
+        files = sorted({e["file"] for r in self.truth["replicas"] for e in r["evidence"]} - self.logs) + [
+            "logs/images/sbom-2.json", "logs/images/image-inspect.json", "logs/kube/replicasets.json"]
+        files = [f for f in files if os.path.exists(os.path.join(self.dir, f))]
+        for i in range(n):
+            gone = self.random.sample(files, self.random.choice((1, 1, 2, len(files) // 2)))
+            case = self.ingest(f"less-{i}", gone)
+            self.compare(f"{self.name} without {gone[:3]}", Fleet(self.truth, gone), self.ask(case, "csv"))
+
+    def without_logs(self, full, n):
+        """What docs/deploy.md promises of a loss of records."""
+        logs = sorted(f for f in self.logs if os.path.exists(os.path.join(self.dir, f))) + ["logs/gateway.jsonl", "logs/router.log"]
+        before = {r["replica"]: r for r in full["rows"] if r["current"]}
+        for i in range(n):
+            gone = set(self.random.sample(logs, self.random.choice((1, 2, 6))))
+            what = f"{self.name} without {sorted(gone)[:3]}"
+            doc = self.ask(self.ingest(f"lost-{i}", gone), "csv")
+            for r in doc["rows"]:
+                if r["current"]:
+                    self.promised(what, gone, before[r["replica"]], r)
+
+    def promised(self, what, gone, was, r):
+        story, own = self.stories[r["replica"]], [g for g in gone if r["replica"] in g]
+        told = [e for e in story["evidence"] if e["form"] in ("line", "info", "undated") and e["fix"] == "fixed" and e["file"] not in gone]
+        name = f"{what}: {r['replica']} ({story['story']})"
+        check(r["verdict"] != "verified_fixed" or told, f"{name} is fixed without a record of its process", r["reasons"])
+        check((r["verdict"] == "retired") <= (story["retired_at"] is not None), f"{name} is retired", r["reasons"])
+        if was["verdict"] in ("verified_affected", "undetermined", "not_observed"):
+            check(r["verdict"] in ("verified_affected", "undetermined", "not_observed", "stale"), f"{name} was {was['verdict']}", r["verdict"])
+        if r["verdict"] != was["verdict"]:
+            check(own or gone & {"logs/gateway.jsonl", "logs/router.log"}, f"{name}: no record of it is missing", (was["verdict"], r["verdict"]))
+        if r["verdict"] == "verified_fixed":
+            check(was["verdict"] in ("verified_fixed", "conflicting", "stale"), f"{name} became fixed", was["verdict"])
+
+    def test(self):
+        case = self.ingest("all")
+        full = self.by_hand(case)
+        for inventory in self.inventories:
+            doc = self.ask(case, inventory)
+            self.compare(f"{self.name}, inventory {inventory}", Fleet(self.truth, inventory=inventory), doc)
+        self.lists(case, doc)
+        for t in self.times(2 if SMALL else 30):
+            self.compare(f"{self.name} at {iso(t)}", self.fleet, self.ask(case, "csv", "--at", iso(t)), t)
+        if not SMALL or self.truth["seed"] % 2:
+            self.without_documents(1 if SMALL else 6)
+        if not SMALL or not self.truth["seed"] % 2:
+            self.without_logs(full, 1 if SMALL else 6)
+        self.folder.cleanup()
+
+
+def iso(t):
+    return datetime.datetime.fromtimestamp(t, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+for n in range(ROUNDS):
+    before = len(failures)
+    r = Rehearsal(SEED + n)
+    r.test()
+    if len(failures) > before:
+        print(f"   PAGETRAIL_SEED={SEED + n} PAGETRAIL_ROUNDS=1 repeats it", flush=True)
+finish()
