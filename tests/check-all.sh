@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-all.sh BUILD - what takes longer than `make check` may
 #
-# All rounds of all tests, the other compiler, the removal test over more fleets, more bit flips, all command line tests
+# All rounds of all tests, the other compiler, the removal test and deploy's over more fleets, more bit flips, all command line tests
 # sanitized, fuzzing.
 set -eu
 build=$1
@@ -13,6 +13,7 @@ meson test -C build-clang --print-errorlogs --no-rebuild --suite unit
 for seed in 11 12 13; do
 	PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_SEED=$seed PAGETRAIL_ROUNDS=4 python3 tests/scenario/removal.py
 done
+PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_SEED=100 PAGETRAIL_ROUNDS=30 python3 tests/scenario/deploy.py
 PAGETRAIL="$PWD/$build/src/cli/pagetrail" PAGETRAIL_FLIPS=1000 python3 tests/cli/bitflips.py
 PAGETRAIL="$PWD/$build/src/cli/pagetrail" python3 tests/cli/killed.py 200 20
 sh tests/sanitize.sh 'killed|full_disk'

@@ -20,7 +20,7 @@ from repaired import Fleet, at  # noqa: E402
 
 SEED = int(os.environ.get("PAGETRAIL_SEED", "1"))
 SMALL = bool(os.environ.get("PAGETRAIL_SMALL"))
-ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", "3" if SMALL else "20"))
+ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", "3" if SMALL else "10"))
 VERDICTS = ["verified_fixed", "verified_affected", "conflicting", "stale", "undetermined", "not_observed", "retired"]
 TIMES = ("boot_started_at", "boot_ended_at", "evidence_at")
 EXACT = ("verdict", "rung", "version", "commit", "reasons", "pool_tokens", "context_len", "input_limit", "context_exceeds_pool", "outside")
@@ -226,6 +226,9 @@ class Rehearsal:
         self.lists(case, doc)
         for t in self.times(2 if SMALL else 30):
             self.compare(f"{self.name} at {iso(t)}", self.fleet, self.ask(case, "csv", "--at", iso(t)), t)
+        t = int(at(self.truth["asked_at"][-1])) + self.random.randrange(1, 12 * 3600)
+        if all(abs(t - at(e["at"]) - self.truth["max_age_s"]) > 12 for r in self.truth["replicas"] for e in r["evidence"]):
+            self.compare(f"{self.name} as of {iso(t)}", Fleet(self.truth, as_of=t), self.ask(case, "csv", "--as-of", iso(t)))
         if not SMALL or self.truth["seed"] % 2:
             self.without_documents(1 if SMALL else 6)
         if not SMALL or not self.truth["seed"] % 2:

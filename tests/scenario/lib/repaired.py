@@ -48,8 +48,8 @@ class Boot:
 class Fleet:
     """without: files that were taken away (no engine logs among them)"""
 
-    def __init__(self, truth, without=(), inventory="csv"):
-        self.truth, self.without, self.inventory = truth, set(without), inventory
+    def __init__(self, truth, without=(), inventory="csv", as_of=None):
+        self.truth, self.without, self.inventory, self.as_of = truth, set(without), inventory, as_of
         self.bill = BILL not in self.without
         self.fleet_rung = (2 if truth["ordered"] and SETS not in self.without else 1) if self.bill else 0
         self.last = at(truth["asked_at"][-1])
@@ -191,7 +191,7 @@ class Replica:
                 if row["evidence_at"] is not None and any(s > row["evidence_at"] + SKEW for s in started):
                     reasons.add("restarted_since")
                     stale = True
-                if row["evidence_at"] is not None and t - row["evidence_at"] > self.fleet.truth["max_age_s"]:
+                if row["evidence_at"] is not None and (self.fleet.as_of or t) - row["evidence_at"] > self.fleet.truth["max_age_s"]:
                     reasons.add("older_than_allowed")
                     stale = True
                 stale |= ended
