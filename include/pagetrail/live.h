@@ -188,6 +188,9 @@ struct live_answer {
 int live_answer_read(struct live_answer *a, struct text bytes, bool stream, struct err *err) MUST_CHECK;
 void live_answer_done(struct live_answer *a);
 
+/* --- model.c: which model an endpoint serves: ERR_INPUT unless it names one --- */
+int live_model(const struct live_options *o, struct text endpoint, struct buf *ret, struct err *err) MUST_CHECK;
+
 /* --- probe.c --- */
 enum live_api { LIVE_COMPLETIONS, LIVE_CHAT };
 struct live_probe_run {

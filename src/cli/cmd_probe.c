@@ -112,8 +112,8 @@ static int fill_run(struct live_probe_run *r, const struct probe_args *a, struct
 {
 	if (!a->allowed)
 		return not_allowed(err);
-	if (!a->plan || !a->model) {
-		err_set(err, ERR_USAGE, "%s is missing", a->plan ? "--model" : "--plan");
+	if (!a->plan) {
+		err_set(err, ERR_USAGE, "--plan is missing");
 		err_hint(err, "see 'pagetrail help probe'");
 		return ERR_USAGE;
 	}
@@ -177,6 +177,7 @@ static int send_all(const char *path, const struct probe_args *a, struct live_ar
 	CLEANUP(live_plan_done) struct live_plan plan = {0};
 	CLEANUP(site_close) struct site_formats site = {0};
 	CLEANUP(case_closep) struct case_file *c = NULL;
+	CLEANUP(buf_done) struct buf model = BUF_INIT(KIB);
 	char run[RUN_LETTERS + 1];
 	struct live_probe_run r = {.live = &live->options, .plan = &plan, .run = run};
 	int rc = fill_run(&r, a, err);
@@ -184,6 +185,11 @@ static int send_all(const char *path, const struct probe_args *a, struct live_ar
 		rc = live_args_open(live, TOTAL_S, PARALLEL, err);
 	if (!rc)
 		rc = live_plan_read(&plan, a->plan, err);
+	system_catch_stop();
+	if (!rc && !r.model) {
+		rc = live_model(&live->options, r.endpoint, &model, err);
+		r.model = model.ptr;
+	}
 	if (!rc)
 		rc = plan_random_name(run, RUN_LETTERS, err);
 	if (!rc)
@@ -201,7 +207,6 @@ static int send_all(const char *path, const struct probe_args *a, struct live_ar
 				   .now_ns = system_now_ns()};
 	r.c = c;
 	r.ingest = &o;
-	system_catch_stop();
 	rc = live_probe_run(&r, err);
 	if (rc && rc != ERR_INTERRUPTED)
 		return rc;
@@ -259,14 +264,14 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct command command_probe = {
     .name = "probe",
-    .synopsis = "CASE --endpoint URL --plan FILE --model NAME --i-may-test-this-endpoint | CASE",
+    .synopsis = "CASE --endpoint URL --plan FILE --i-may-test-this-endpoint [--model NAME] [--api A] | CASE",
     .summary = "Sends planned markers and over-limit prompts to a test endpoint, and scores the answers",
     .help = "For a TEST environment of your own. The plan is that of 'canary --plan N --over-limit M\n"
 	    "--limit TOKENS': markers, of which none may come back to another request, and prompts\n"
 	    "around the input limit, of which those at or over it must be refused. Requests and\n"
 	    "answers become evidence. Without --endpoint all probes of the case are scored again:\n"
 	    "after logs came in, they say who refused, and whether before the hand-off.\n\n"
-	    "  --model NAME          as the endpoint calls it\n"
+	    "  --model NAME          as the endpoint calls it; without it the one that it names\n"
 	    "  --api completions     prompts of exact lengths, as token ids; chat: of words, and\n"
 	    "                        lengths are estimates\n"
 	    "  --rate R              requests per second: 2\n"
@@ -281,7 +286,7 @@ const struct command command_probe = {
 	    "Exit code 1 when a marker came back, a prompt at or over the limit was not refused, or\n"
 	    "a probe tells nothing. docs/live.md says what is sent and what is kept.\n\n"
 	    "  pagetrail canary --plan 20 --over-limit 12 --limit 681274 > plan.json\n"
-	    "  pagetrail probe test.ptc --endpoint http://10.0.0.5:8000 --plan plan.json --model m\n"
+	    "  pagetrail probe test.ptc --endpoint http://10.0.0.5:8000 --plan plan.json\n"
 	    "      --i-may-test-this-endpoint\n"
 	    "  pagetrail ingest test.ptc LOGS/ && pagetrail probe test.ptc\n",
     .run = run,

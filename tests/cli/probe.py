@@ -201,6 +201,7 @@ def limits(box):
         at = sorted(datetime.datetime.fromisoformat(r["started_at"][:26].rstrip("Z").ljust(26, "0")) for r in doc["rows"])
         expect((at[-1] - at[0]).total_seconds() >= 0.48, f"not faster than asked: {at}")
         expect({p for p, _, _ in s.asked} == {"/v1/completions"}, "one /v1")
+        expect({json.loads(b)["model"] for _, _, b in s.asked} == {"m"}, "the model that was said")
         for args, code, word in (((), 2, "i-may-test"), ((MAY, "--api", "x"), 2, "--api"), ((MAY, "--rate", "0"), 2, "--rate"),
                                  ((MAY, "--max-requests", "0"), 2, "--max-requests")):
             line = one_line_error(box.run("probe", "no.ptc", "--endpoint", s.url, "--plan", "plan.json", "--model", "m", *args, code=code))
@@ -214,6 +215,21 @@ def limits(box):
         expect(len(s.asked) == n and not os.path.exists(box.path("no.ptc")), "nothing was sent, and no case made")
 
 
+def which_model(box):
+    plan(box, "one.json", 1, 1, 77)
+    endpoint = Endpoint(LIMIT)
+    with Stub(endpoint) as s:
+        args = ("probe", "named.ptc", "--endpoint", s.url, "--plan", "one.json", MAY)
+        for models in ([], ["a", "b"]):
+            endpoint.models = models
+            expect("--model" in one_line_error(box.run(*args, code=3)), "none, or several")
+        endpoint.models = ["m-1t"]
+        box.run(*args)
+        expect([json.loads(b)["model"] for _, _, b in s.asked if b] == ["m-1t"] * 2, f"the one that it names: {s.asked}")
+    one_line_error(box.run(*args[:1], "other.ptc", *args[2:], code=3))
+    expect(not os.path.exists(box.path("other.ptc")), "and no case where nobody answers")
+
+
 with Box() as box:
     os.chmod(box.write("headers", f"Authorization: Bearer {KEY}\n"), 0o600)
     plans(box)
@@ -221,3 +237,4 @@ with Box() as box:
     defective(box)
     misbehaving(box)
     limits(box)
+    which_model(box)

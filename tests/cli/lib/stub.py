@@ -37,6 +37,7 @@ class Stub:
 
     def __exit__(self, *_):
         self.over.set()
+        self.socket.shutdown(socket.SHUT_RDWR)  # or a thread in accept() takes one more
         self.socket.close()
 
     def accept(self):
@@ -127,9 +128,11 @@ class Endpoint:
 
     def __init__(self, limit, leaks=False, early_error=True):
         self.limit, self.leaks, self.early_error = limit, leaks, early_error
-        self.memory, self.lock = [], threading.Lock()
+        self.memory, self.lock, self.models = [], threading.Lock(), ["m-of-the-stub"]
 
     def __call__(self, path, headers, body):
+        if path == "/v1/models":
+            return answer(json.dumps({"object": "list", "data": [{"id": m, "object": "model"} for m in self.models]}))
         doc = json.loads(body)
         prompt = doc["prompt"] if "prompt" in doc else doc["messages"][0]["content"]
         n = len(prompt if isinstance(prompt, list) else prompt.split())
