@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.h - facts as canonical XML, validated, then rendered
  *
- * facts.c builds the canonical document from the case through queries; it is validated against reports/report.rng before
- * anything is rendered; render.c applies a stylesheet of reports/. Same case, same arguments: same bytes.
+ * A kind of report is a line of kinds.c. The canonical document is built from the case through queries; it is validated against
+ * reports/report.rng before anything is rendered; a stylesheet of reports/ makes the page. Same case, same arguments: same bytes.
  */
 #pragma once
 
 #include "pagetrail/analysis.h"
+#include "pagetrail/case_key.h"
 
 struct report_asset { /* an embedded file of reports/: "report.rng", "scope.xsl", "style.css" */
 	const char *name, *text;
@@ -14,10 +15,20 @@ struct report_asset { /* an embedded file of reports/: "report.rng", "scope.xsl"
 extern const struct report_asset report_assets[]; /* generated; only cli and tests see it */
 extern const size_t n_report_assets;
 
+struct report_searched {
+	uint64_t files, bytes; /* that were read again */
+	uint64_t names;        /* tenants, pseudonyms, ids of requests, times that were looked for */
+	uint64_t left_out;     /* too short, or words of the form itself */
+};
+
 struct report_options {
-	const char *kind;     /* "scope" */
+	const char *kind;     /* "scope"; NULL: all that this case has something to say in, with a notice a tenant */
+	const char *tenant;   /* of a notice; else NULL */
 	const char *out_dir;  /* made when missing */
-	const char *audience; /* "internal" */
+	const char *audience; /* whom it is for: pseudonyms of two audiences cannot be joined */
+	const struct case_key *key; /* for pseudonyms; may be NULL for kinds that have none */
+	int64_t round_s;            /* of times that are others' too, in seconds: 3600 or 86400 */
+	struct text note;           /* what a person adds to papers that leave the house */
 	int64_t as_of_ns;
 	int issue; /* from 1 */
 	const struct report_asset *assets;
@@ -27,6 +38,13 @@ struct report_options {
 	size_t n_queries;
 	/* Called for each file written, with its path. */
 	int (*on_file)(void *ctx, struct text path);
+	/* How the search for what is others' went; called before on_file(). May be NULL. */
+	int (*on_searched)(void *ctx, const struct report_searched *s);
 	void *ctx;
 };
+/* Every file for a tenant or the public is read again as it was written and searched for what is others'; one hit, and nothing is
+ * left: ERR_INPUT, with the file and what was found. */
 int report_write(struct case_file *c, const struct report_options *o, struct err *err) MUST_CHECK;
+
+/* Kinds in their order, for messages; NULL at the end. tenant, open: does it go to one tenant; to the public? */
+const char *report_kind(size_t at, bool *tenant, bool *open);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_report.c - writes a report from the case */
+/* cmd_report.c - writes reports from the case */
 #include "cli.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "pagetrail/report.h"
@@ -13,62 +14,184 @@ static int on_file(void *ctx, struct text path)
 	return 0;
 }
 
+static int on_searched(void *ctx, const struct report_searched *s)
+{
+	(void)ctx;
+	printf("searched %" PRIu64 " files (%" PRIu64 " bytes) for %" PRIu64
+	       " names, ids and times of others: 0 found; %" PRIu64 " too short or too common to search for\n",
+	       s->files, s->bytes, s->names, s->left_out);
+	return 0;
+}
+
+struct asked {
+	const char *tenant, *audience, *key, *new_key, *note, *round;
+	int64_t issue;
+	bool all;
+};
+
+/* Which kinds there are, for a message. */
+static int no_kind(const char *name, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(4 * KIB);
+	const char *kind;
+	bool tenant, open;
+	int rc = 0;
+	for (size_t i = 0; !rc && (kind = report_kind(i, &tenant, &open)); i++)
+		rc = buf_printf(&b, err, "%s%s", i ? ", " : "", kind);
+	if (rc)
+		return rc;
+	err_set(err, ERR_USAGE, "no report kind '%s'", name);
+	return err_hint(err, "there is: %s", b.ptr);
+}
+
+static int check_audience(struct report_options *o, const struct asked *a, bool tenant, bool open, struct err *err)
+{
+	const char *fixed = open ? "public" : "internal";
+	o->audience = a->audience;
+	if (tenant) {
+		if (!a->audience)
+			err_set(err, ERR_USAGE, "papers for tenants need --audience NAME");
+		else if (!strcmp(a->audience, "internal") || !strcmp(a->audience, "public"))
+			err_set(err, ERR_USAGE, "papers for tenants are not for the audience '%s'", a->audience);
+		else
+			return 0;
+		return err_hint(err,
+				"pseudonyms are made for one audience, and cannot be joined with those for another");
+	}
+	if (!a->audience)
+		o->audience = fixed;
+	if (!strcmp(o->audience, fixed))
+		return 0;
+	err_set(err, ERR_USAGE,
+		open ? "the public report is for the audience '%s' only"
+		     : "the scope report is for the audience '%s' only: it names tenants and requests",
+		fixed);
+	return err_hint(err, "do not hand a scope report to a tenant or to the public");
+}
+
+/* What goes with which kind. */
+static int check(struct report_options *o, const struct asked *a, struct err *err)
+{
+	bool tenant = a->all, open = false, found = a->all;
+	const char *kind;
+	for (size_t i = 0; !found && (kind = report_kind(i, &tenant, &open)); i++)
+		found = !strcmp(kind, o->kind);
+	if (!found)
+		return no_kind(o->kind, err);
+	int rc = check_audience(o, a, tenant, open, err);
+	if (rc)
+		return rc;
+	if (tenant && !a->all && !a->tenant)
+		return err_set(err, ERR_USAGE, "%s needs --tenant NAME", o->kind);
+	if ((!tenant || a->all) && a->tenant)
+		return err_set(err, ERR_USAGE, "--tenant goes with a notice");
+	if (tenant && !a->key && !a->new_key) {
+		err_set(err, ERR_USAGE, "papers for tenants need --case-key FILE");
+		return err_hint(err, "--new-case-key FILE makes one; keep it outside of the case");
+	}
+	if (!tenant && (a->key || a->new_key))
+		return err_set(err, ERR_USAGE, "this kind of report has no pseudonyms: it takes no key");
+	if (a->key && a->new_key)
+		return err_set(err, ERR_USAGE, "--case-key and --new-case-key exclude each other");
+	if (a->round && strcmp(a->round, "hour") != 0 && strcmp(a->round, "day") != 0)
+		return err_set(err, ERR_USAGE, "--round takes hour or day, not '%s'", a->round);
+	if (a->issue < 1 || a->issue > 100000)
+		return err_set(err, ERR_USAGE, "--issue takes a number from 1 to 100000");
+	o->tenant = a->tenant;
+	o->round_s = a->round && !strcmp(a->round, "day") ? 86400 : 3600;
+	o->issue = (int)a->issue;
+	return 0;
+}
+
+static int take_key(struct report_options *o, const struct asked *a, struct case_key *key, struct err *err)
+{
+	if (!a->key && !a->new_key)
+		return 0;
+	int rc = a->new_key ? case_key_new(key, a->new_key, err) : case_key_read(key, a->key, err);
+	if (rc)
+		return rc;
+	o->key = key;
+	printf("key %s%s\n", key->id, a->new_key ? " made" : "");
+	return 0;
+}
+
+static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
+{
+	CLEANUP(case_closep) struct case_file *c = NULL;
+	int rc = ask_open(&c, path, ask, err);
+	if (!rc)
+		rc = resolve_sealed(c, err);
+	if (!rc)
+		rc = ask_as_of(c, ask, &o->as_of_ns, err);
+	o->params = &ask->analysis;
+	return rc ? rc : report_write(c, o, err);
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
-	int64_t issue = 1;
+	struct asked a = {.issue = 1};
+	struct case_key key = {.id = ""};
 	struct report_options o = {.out_dir = ".",
-				   .audience = "internal",
 				   .assets = report_assets,
 				   .n_assets = n_report_assets,
 				   .queries = queries,
 				   .n_queries = n_queries,
-				   .on_file = on_file};
-	const struct option_spec options[] = {{"--out", OPTION_TEXT, &o.out_dir},
-					      {"--audience", OPTION_TEXT, &o.audience},
-					      {"--issue", OPTION_INT, &issue}};
+				   .on_file = on_file,
+				   .on_searched = on_searched};
+	const struct option_spec options[] = {
+	    {"--out", OPTION_TEXT, &o.out_dir},  {"--audience", OPTION_TEXT, &a.audience},
+	    {"--issue", OPTION_INT, &a.issue},   {"--tenant", OPTION_TEXT, &a.tenant},
+	    {"--case-key", OPTION_TEXT, &a.key}, {"--new-case-key", OPTION_TEXT, &a.new_key},
+	    {"--note", OPTION_TEXT, &a.note},    {"--round", OPTION_TEXT, &a.round},
+	    {"--all", OPTION_FLAG, &a.all}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
+	CLEANUP(buf_done) struct buf note = BUF_INIT(MIB);
 	struct args args;
-	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 2, 2, err);
+	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, 2, err);
 	if (rc)
 		return rc;
-	if (strcmp(args.at[1], "scope") != 0) {
-		err_set(err, ERR_USAGE, "no report kind '%s'", args.at[1]);
-		return err_hint(err, "there is: scope");
-	}
-	if (strcmp(o.audience, "internal") != 0) {
-		err_set(err, ERR_USAGE,
-			"the scope report is for the audience 'internal' only: it names tenants and requests");
-		return err_hint(err, "do not hand it to a tenant or to the public");
-	}
-	if (issue < 1 || issue > 100000)
-		return err_set(err, ERR_USAGE, "--issue takes a number from 1 to 100000");
-	CLEANUP(case_closep) struct case_file *c = NULL;
-	rc = ask_open(&c, args.at[0], &ask, err);
+	if (a.all == (args.n == 2))
+		return err_set(err, ERR_USAGE, "name one kind of report, or give --all");
+	o.kind = a.all ? NULL : args.at[1];
+	rc = check(&o, &a, err);
+	if (!rc && a.note)
+		rc = buf_add_file(&note, a.note, "note", err);
+	o.note = buf_text(&note);
 	if (!rc)
-		rc = resolve_sealed(c, err);
+		rc = take_key(&o, &a, &key, err);
 	if (!rc)
-		rc = ask_as_of(c, &ask, &o.as_of_ns, err);
-	if (rc)
-		return rc;
-	o.kind = args.at[1];
-	o.issue = (int)issue;
-	o.params = &ask.analysis;
-	rc = report_write(c, &o, err);
+		rc = write_report(args.at[0], &ask, &o, err);
+	case_key_wipe(&key);
 	return rc ? rc : EXIT_DONE;
 }
 
 const struct command command_report = {
     .name = "report",
-    .synopsis = "CASE scope [--out DIR] [--as-of T] [--issue N] [--policy FILE]",
+    .synopsis = "CASE KIND | CASE --all [--out DIR] [--tenant NAME --audience NAME --case-key FILE] [--as-of T] "
+		"[--issue N] [--policy FILE]",
     .summary = "Writes a report: canonical XML, and HTML made from it",
-    .help = "  --out DIR        where to write; default is the current folder\n"
-	    "  --as-of T        time printed in the report; default: when the evidence last changed\n"
-	    "  --issue N        number of this issue of the report; default 1\n"
-	    "  --param pool=N   as in 'scope'\n"
-	    "  --policy FILE    as in 'scope'\n\n"
-	    "The scope report is internal: it names tenants and requests. The same case and arguments give the\n"
+    .help = "  KIND               scope: all of it, for the operator\n"
+	    "                     notice-exposed, notice-recipient, notice-none: to a tenant\n"
+	    "                     public: totals\n"
+	    "  --all              all of them, a notice for each tenant that is concerned\n"
+	    "  --out DIR          where to write; default is the current folder\n"
+	    "  --tenant NAME      whom a notice is for\n"
+	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"
+	    "  --case-key FILE    key that pseudonyms are made with; not in the case\n"
+	    "  --new-case-key FILE  makes one, and uses it\n"
+	    "  --note FILE        text of a person, for papers that leave the house\n"
+	    "  --round hour|day   times of reading in notices; default is hour\n"
+	    "  --as-of T          time printed; default: when the evidence last changed\n"
+	    "  --issue N          number of this issue of the report; default 1\n"
+	    "  --param pool=N     as in 'scope'\n"
+	    "  --policy FILE      as in 'scope'\n\n"
+	    "The scope report is internal: it names tenants and requests. Files for a\n"
+	    "tenant or the public are read again and searched for names, ids and times of\n"
+	    "others; one hit, and no file is left. The same case and arguments give the\n"
 	    "same bytes.\n\n"
-	    "  pagetrail report case.ptc scope --out reports/\n",
+	    "  pagetrail report case.ptc scope --out reports/\n"
+	    "  pagetrail report case.ptc --all --out reports/ --audience tenants \\\n"
+	    "    --new-case-key case.key\n",
     .run = run,
 };

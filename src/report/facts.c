@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts.c - the canonical document of a report: header, numbers, limits, blanks for people, sections, figures
+/* facts.c - the canonical document of a report: header, numbers, limits, blanks for people, a note, sections, figures
  *
  * Invariants: everything a rendering shows is in this document; nothing here reads a clock. What a person must decide
  * is a blank with a name, counted in the header; the program fills none of them.
@@ -11,39 +11,38 @@
 
 #include "pagetrail/policy.h"
 
-static const struct {
-	const char *id, *title, *text;
-} blanks[] = {
-    {"phase", "Phase", "first, follow-up or final report"},
-    {"marking", "Marking", "traffic light (TLP) or own classification of this paper"},
-    {"approver", "Approval", "name, function, date; this issue is a draft"},
-    {"detected", "Detection",
-     "when and how the incident was noticed, and by whom; start of each clock with its reason"},
-    {"root-cause", "Root cause",
-     "what went wrong in design, test and operation; the mechanism seen in the logs stands under "
-     "Method"},
-    {"severity", "Severity", "class by your own scheme, with the reasoning"},
-    {"consequences", "Likely consequences", "for the tenants on both sides; categories of data are not in the logs"},
-    {"notification", "Whom to notify",
-     "decision for each tenant, authority and contract, with the reasoning, also where the "
-     "decision is not to notify"},
-    {"actions-taken", "Actions taken", "what was done, when, by whom, and the measured effect"},
-    {"actions-planned", "Actions planned", "what will be done, by whom, until when"},
-    {"custody", "Collection of the evidence",
-     "who collected each source, when and how; that the copies equal the originals"},
-};
-
 static int put_blanks(struct facts *f)
 {
 	xmlNodePtr list = put_node(f, f->root, "blanks");
-	int rc = put_attr_int(f, list, "count", ARRAY_SIZE(blanks));
-	for (size_t i = 0; !rc && i < ARRAY_SIZE(blanks); i++) {
+	int rc = put_attr_int(f, list, "count", (int64_t)f->kind->n_blanks);
+	for (size_t i = 0; !rc && i < f->kind->n_blanks; i++) {
+		const struct blank *b = &f->kind->blanks[i];
 		xmlNodePtr node = put_node(f, list, "blank");
-		rc = put_attr(f, node, "id", text_of(blanks[i].id));
+		rc = put_attr(f, node, "id", text_of(b->id));
 		if (!rc)
-			rc = put_attr(f, node, "title", text_of(blanks[i].title));
+			rc = put_attr(f, node, "title", text_of(b->title));
 		if (!rc)
-			rc = put_text(f, node, text_of(blanks[i].text));
+			rc = put_text(f, node, text_of(b->text));
+	}
+	return rc;
+}
+
+/* What a person adds, a paragraph each; it is marked as such. */
+static int put_note(struct facts *f)
+{
+	struct text rest = f->o->note, line;
+	xmlNodePtr node = NULL;
+	int rc = 0;
+	while (!rc && f->kind->readers != READERS_OPERATOR && text_split(&rest, '\n', &line)) {
+		line = text_trim(line);
+		if (!line.len)
+			continue;
+		if (!node) {
+			node = put_node(f, f->root, "note");
+			rc = put_attr(f, node, "flag", TEXT("entered-by-person"));
+		}
+		if (!rc)
+			rc = put_element(f, node, "line", line);
 	}
 	return rc;
 }
@@ -60,10 +59,9 @@ static int put_info(struct facts *f, xmlNodePtr parent, const char *key, const c
 }
 
 /* SHA-256 over the sources' own SHA-256 in hex, sorted, each with a line feed: `sort | sha256sum` gives it again. */
-static int put_evidence_digest(struct facts *f, xmlNodePtr parent)
+static int make_evidence_digest(struct facts *f)
 {
 	unsigned char digest[SHA256_BYTES];
-	char hex[SHA256_HEX];
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct sha256 *running = NULL;
 	int rc = sql_prepare(&s, f->c, "SELECT sha256 FROM source WHERE sha256 IS NOT NULL ORDER BY sha256", f->err);
@@ -80,27 +78,29 @@ static int put_evidence_digest(struct facts *f, xmlNodePtr parent)
 		return rc;
 	}
 	rc = sha256_end(running, digest, f->err);
-	if (rc)
-		return rc;
-	sha256_hex(digest, hex);
-	return put_element(f, parent, "evidence-digest", text_of(hex));
+	if (!rc)
+		sha256_hex(digest, f->evidence_sha256);
+	return rc;
+}
+
+static int make_digests(struct facts *f)
+{
+	unsigned char head[SHA256_BYTES] = {0};
+	int rc = case_digest(f->c, f->content_sha256, f->err);
+	if (!rc)
+		rc = make_evidence_digest(f);
+	if (!rc)
+		rc = journal_head(f->c, head, f->err);
+	sha256_hex(head, f->journal_sha256);
+	return MIN(rc, 0);
 }
 
 static int put_digests(struct facts *f, xmlNodePtr h)
 {
-	char hex[SHA256_HEX];
-	unsigned char head[SHA256_BYTES] = {0};
-	int rc = case_digest(f->c, hex, f->err);
+	int rc = put_element(f, h, "content-digest", text_of(f->content_sha256));
 	if (!rc)
-		rc = put_element(f, h, "content-digest", text_of(hex));
-	if (!rc)
-		rc = put_evidence_digest(f, h);
-	if (!rc)
-		rc = journal_head(f->c, head, f->err);
-	if (rc < 0)
-		return rc;
-	sha256_hex(head, hex);
-	return put_element(f, h, "journal-head", text_of(hex));
+		rc = put_element(f, h, "evidence-digest", text_of(f->evidence_sha256));
+	return rc ? rc : put_element(f, h, "journal-head", text_of(f->journal_sha256));
 }
 
 static int put_parameter(struct facts *f, xmlNodePtr h, const char *name, struct text value)
@@ -142,7 +142,18 @@ static int put_policy(struct facts *f, xmlNodePtr h)
 		rc = put_attr(f, p, "commits-sha256", text_of(policy_commits_sha256(policy)));
 	if (!rc)
 		rc = put_attr(f, p, "flag", own ? TEXT("built-in") : TEXT("entered-by-person"));
-	return rc ? rc : put_text(f, p, policy_origin(policy));
+	/* its file is the operator's own */
+	bool told = own || f->kind->readers == READERS_OPERATOR;
+	return !rc && told ? put_text(f, p, policy_origin(policy)) : rc;
+}
+
+/* Whom a notice is for; pseudonyms say by which key and for whom they were made. */
+static int put_reader(struct facts *f, xmlNodePtr h)
+{
+	int rc = f->tenant.ptr ? put_element(f, h, "tenant", f->tenant) : 0;
+	if (!rc && f->reference)
+		rc = put_element(f, h, "reference", text_of(f->reference));
+	return !rc && f->reference ? put_element(f, h, "key-id", text_of(f->o->key->id)) : rc;
 }
 
 static int put_header(struct facts *f)
@@ -160,6 +171,8 @@ static int put_header(struct facts *f)
 		rc = put_element(f, h, "supersedes", text_of(tmp));
 	if (!rc)
 		rc = put_element(f, h, "audience", text_of(f->o->audience));
+	if (!rc)
+		rc = put_reader(f, h);
 	if (!rc)
 		rc = put_element(f, h, "state", TEXT("draft"));
 	if (!rc)
@@ -179,41 +192,93 @@ static int put_header(struct facts *f)
 
 static int put_parts(struct facts *f)
 {
-	int rc = put_attr(f, f->root, "kind", text_of(f->o->kind));
+	const struct kind *k = f->kind;
+	int rc = put_attr(f, f->root, "kind", text_of(k->name));
 	if (!rc)
 		rc = put_header(f);
 	if (!rc)
 		rc = put_numbers(f);
 	if (!rc)
 		rc = put_blanks(f);
-	for (size_t i = 0; !rc && i < n_scope_sections; i++)
-		rc = put_section(f, &scope_sections[i]);
-	return rc ? rc : put_figures(f);
+	if (!rc)
+		rc = put_note(f);
+	for (size_t i = 0; !rc && i < k->n_sections; i++)
+		rc = put_section(f, &k->sections[i]);
+	return !rc && k->figures ? k->figures(f) : rc;
 }
 
-int facts_scope(struct case_file *c, const struct report_options *o, xmlDocPtr *ret, struct err *err)
+int facts_make(struct facts *f)
 {
-	struct facts f = {.c = c, .o = o, .err = err, .scratch = BUF_INIT(1 * MIB)};
-	f.json = json_new();
-	f.doc = xmlNewDoc(XC("1.0"));
-	f.root = f.doc ? xmlNewDocNode(f.doc, NULL, XC("report"), NULL) : NULL;
-	f.ns = f.root ? xmlNewNs(f.root, XC(REPORT_NS), NULL) : NULL;
-	int rc = f.json && f.ns ? 0 : err_nomem(err);
-	if (f.root) {
-		xmlDocSetRootElement(f.doc, f.root);
-		xmlSetNs(f.root, f.ns);
+	f->doc = xmlNewDoc(XC("1.0"));
+	f->root = f->doc ? xmlNewDocNode(f->doc, NULL, XC("report"), NULL) : NULL;
+	f->ns = f->root ? xmlNewNs(f->root, XC(REPORT_NS), NULL) : NULL;
+	if (f->root) {
+		xmlDocSetRootElement(f->doc, f->root);
+		xmlSetNs(f->root, f->ns);
 	}
-	if (!rc) {
-		kept_make(&f);
-		rc = put_parts(&f);
-		kept_drop(&f);
-	}
-	json_free(f.json);
-	buf_done(&f.scratch);
+	int rc = f->ns ? put_parts(f) : err_nomem(f->err);
 	if (rc) {
-		xmlFreeDoc(f.doc);
-		return rc;
+		xmlFreeDoc(f->doc);
+		f->doc = NULL;
 	}
-	*ret = f.doc;
-	return 0;
+	return rc;
+}
+
+/* A list of texts, each on its own line. */
+static int add_texts(struct buf *b, const char *const *texts, size_t n, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		if (texts[i])
+			rc = buf_printf(b, err, "%s\n", texts[i]);
+	return rc;
+}
+
+int facts_form(const struct kind *k, const struct report_options *o, struct buf *b, struct err *err)
+{
+	static const char *const words[] = {"pagetrail " PAGETRAIL_VERSION,
+					    "draft",
+					    "not signed",
+					    "internal",
+					    "public",
+					    "withheld",
+					    "fewer than 5",
+					    "more than 5",
+					    "2-5",
+					    "success",
+					    "counted",
+					    "upper-bound"};
+	int rc = add_texts(b, words, ARRAY_SIZE(words), err);
+	if (!rc)
+		rc = add_texts(b, &k->name, 1, err);
+	for (size_t i = 0; !rc && i < k->n_blanks; i++)
+		rc =
+		    add_texts(b, (const char *const[]){k->blanks[i].id, k->blanks[i].title, k->blanks[i].text}, 3, err);
+	for (size_t i = 0; !rc && i < k->numbers->n_numbers; i++)
+		rc =
+		    add_texts(b, (const char *const[]){k->numbers->numbers[i].id, k->numbers->numbers[i].unit}, 2, err);
+	for (size_t i = 0; !rc && i < k->numbers->n_limits; i++)
+		rc = add_texts(b, (const char *const[]){k->numbers->limits[i].id, k->numbers->limits[i].text}, 2, err);
+	for (size_t i = 0; !rc && i < k->n_sections; i++) {
+		const struct section *s = &k->sections[i];
+		const struct query_text *q = query_find(o->queries, o->n_queries, text_of(s->query));
+		rc = add_texts(
+		    b, (const char *const[]){s->id, s->title, s->shown, s->empty, s->text, q ? q->sql : NULL}, 6, err);
+	}
+	return rc ? rc : touched_form(b, err);
+}
+
+int facts_open(struct facts *f, struct case_file *c, const struct report_options *o, struct err *err)
+{
+	*f = (struct facts){.c = c, .o = o, .err = err, .scratch = BUF_INIT(1 * MIB)};
+	f->json = json_new();
+	return f->json ? make_digests(f) : err_nomem(err);
+}
+
+void facts_close(struct facts *f)
+{
+	kept_drop(f);
+	touched_free(f->touched);
+	json_free(f->json);
+	buf_done(&f->scratch);
 }

@@ -22,16 +22,36 @@ enum { PAGE_ROWS_MAX = 500, PAGE_LIST_MAX = 60 };
 #define REPORT_NS "urn:pagetrail:report:1"
 #define XC(s)     ((const xmlChar *)(s))
 
+struct kind;
+struct touched;
+
+/* A number as it was counted, and what of it is printed (cells.c). */
+enum cell_shown { CELL_SHOWN, CELL_FEW, CELL_WITHHELD };
+struct cell {
+	int64_t value;
+	bool known;
+	enum cell_shown shown;
+};
+enum { NUMBERS_MAX = 64, SMALL_CELL = 5 };
+
+/* What is the same in every document of one run. */
 struct facts {
 	struct case_file *c;
 	const struct report_options *o;
+	char content_sha256[SHA256_HEX], evidence_sha256[SHA256_HEX], journal_sha256[SHA256_HEX];
+	struct json *json;
+	struct buf scratch;
+	unsigned kept;           /* bit per table of kept.c that is there */
+	struct touched *touched; /* gaps and tenants; NULL until asked for */
+	struct err *err;
+	/* the document at hand */
+	const struct kind *kind;
+	struct text tenant;             /* of a notice; ptr NULL: none */
+	const char *reference;          /* its pseudonym; NULL: none */
+	struct cell cells[NUMBERS_MAX]; /* of its numbers, in their order */
 	xmlDocPtr doc;
 	xmlNodePtr root;
 	xmlNsPtr ns;
-	struct json *json;
-	struct buf scratch;
-	bool kept; /* findings() is in a temporary table */
-	struct err *err;
 };
 
 struct section {
@@ -45,8 +65,58 @@ struct section {
 	const char *empty; /* what no row means, where the classes make it differ from the query's own words */
 	const char *text;
 };
-extern const struct section scope_sections[];
-extern const size_t n_scope_sections;
+
+/* What a person must write; the program never does. */
+struct blank {
+	const char *id, *title, *text;
+};
+
+enum number_how {
+	COUNTED = 0,
+	FOUND = 1,   /* a finding: with gaps, at least so many */
+	AT_MOST = 2, /* an upper bound */
+	HIDDEN = 4,  /* others follow from it; it is not printed */
+	BANDED = 8,  /* its band alone: it tells of others */
+	PART = 16,   /* the parts of a population add up to it */
+	OPEN = 32,   /* tells of nobody: printed as it is, however small */
+};
+/* A number of the document: a column of one of the statements of its set. */
+struct number {
+	const char *id, *unit, *population;
+	unsigned how; /* enum number_how, together */
+};
+/* What the evidence takes away: count - less, also when that is 0. Ids of numbers. */
+struct limit {
+	const char *id, *count, *less, *of, *text;
+};
+struct number_set {
+	const struct number *numbers;
+	size_t n_numbers;
+	const char *const *statements; /* one row each; parameter :tenant */
+	size_t n_statements;
+	const struct limit *limits;
+	size_t n_limits;
+};
+enum { N_CASE_STATEMENTS = 4 };
+extern const char *const case_statements[N_CASE_STATEMENTS];
+extern const struct number_set case_numbers, tenant_numbers;
+
+/* A kind of report: one file of C, one line of kinds.c, and its part of the style sheet. */
+struct kind {
+	const char *name;
+	const char *sheet; /* of reports/ */
+	enum readers { READERS_OPERATOR, READERS_TENANT, READERS_PUBLIC } readers;
+	const struct number_set *numbers;
+	const struct blank *blanks;
+	size_t n_blanks;
+	const struct section *sections;
+	size_t n_sections;
+	int (*refuse)(struct facts *f);  /* the document does not fit what the numbers say; may be NULL */
+	int (*figures)(struct facts *f); /* may be NULL */
+};
+extern const struct kind *const report_kinds[];
+extern const size_t n_report_kinds;
+extern const struct kind kind_scope, kind_exposed, kind_recipient, kind_none, kind_public;
 
 /* --- xml.c: building blocks. All return 0 or ERR_*; a NULL node is out of memory --- */
 xmlNodePtr put_node(struct facts *f, xmlNodePtr parent, const char *name);
@@ -57,23 +127,57 @@ int put_element(struct facts *f, xmlNodePtr parent, const char *name, struct tex
 /* Nothing for TIME_UNKNOWN. */
 int put_time(struct facts *f, xmlNodePtr parent, const char *name, int64_t ns) MUST_CHECK;
 
-/* --- kept.c: findings() evaluated once a report --- */
-/* Keeps what summaries read of findings() in a temporary table, where the connection can; else nothing happens. */
-void kept_make(struct facts *f);
+/* --- tenants.c: names, sorted as bytes --- */
+struct tenants;
+/* sql gives them in their order, in its first column. */
+int tenants_open(struct tenants **ret, struct case_file *c, const char *sql, struct err *err) MUST_CHECK;
+void tenants_free(struct tenants *t); /* accepts NULL */
+size_t tenants_count(const struct tenants *t);
+struct text tenants_name(const struct tenants *t, size_t at);
+size_t tenants_find(const struct tenants *t, struct text name); /* count: there is none */
+
+/* --- kept.c: findings() and its like evaluated once a run --- */
+/* Keeps what summaries read of findings() in a temporary table, where the connection can; else nothing happens. tenants: the
+ * exposed side too, for questions about one tenant. */
+void kept_make(struct facts *f, bool tenants);
 void kept_drop(struct facts *f);
 /* Like sql_prepare(); reads the kept rows when the statement needs nothing that they lack. */
 int kept_prepare(struct sql **ret, struct facts *f, const char *text, struct err *err) MUST_CHECK;
 
 /* --- the parts of the document, in its order --- */
 int put_numbers(struct facts *f) MUST_CHECK;
+/* A number that is in the document; 0: it has none of that id. */
+int64_t number_value(const struct facts *f, const char *id);
+/* "0", "1", "2-5", "more than 5" */
+const char *band_of(int64_t n);
+struct limit_row {
+	const char *id, *unit, *text;
+	int64_t count, of; /* of: -1 none */
+	bool banded;
+};
+int put_limit(struct facts *f, xmlNodePtr list, const struct limit_row *l) MUST_CHECK;
+void cells_suppress(const struct number_set *set, struct cell *cells);
+/* Limits: of how many responses of f->tenant a gap of each kind touches the time and place. */
+int put_touched(struct facts *f, xmlNodePtr list) MUST_CHECK;
+int touched_form(struct buf *b, struct err *err) MUST_CHECK; /* its words */
+void touched_free(struct touched *t);                        /* accepts NULL */
 int put_section(struct facts *f, const struct section *sec) MUST_CHECK;
 /* Draws from the tables that are already in the document, so that a figure and its table cannot differ. */
 int put_figures(struct facts *f) MUST_CHECK;
 
-/* The scope report. *ret is the caller's (xmlFreeDoc). */
-int facts_scope(struct case_file *c, const struct report_options *o, xmlDocPtr *ret, struct err *err) MUST_CHECK;
+/* The document of f->kind, f->tenant. f->doc is the caller's (xmlFreeDoc). */
+int facts_make(struct facts *f) MUST_CHECK;
+/* The words that every document of a kind may have, whatever the case holds; appended. */
+int facts_form(const struct kind *k, const struct report_options *o, struct buf *b, struct err *err) MUST_CHECK;
+/* What all documents of a run share. */
+int facts_open(struct facts *f, struct case_file *c, const struct report_options *o, struct err *err) MUST_CHECK;
+void facts_close(struct facts *f);
 
-/* Validates doc against an embedded RELAX NG; ERR_BUG with the first fault. */
-int render_validate(xmlDocPtr doc, struct text rng, struct err *err) MUST_CHECK;
-/* Applies a stylesheet (no files, no network) with the parameter css; appends the result. */
-int render_apply(xmlDocPtr doc, struct text xsl, struct text css, struct buf *out, struct err *err) MUST_CHECK;
+/* --- render.c: the schema and style sheets, compiled once --- */
+struct render;
+int render_open(struct render **ret, const struct report_asset *assets, size_t n, struct err *err) MUST_CHECK;
+void render_close(struct render *r); /* accepts NULL */
+/* Against report.rng; ERR_BUG with the first fault. */
+int render_validate(struct render *r, xmlDocPtr doc, struct err *err) MUST_CHECK;
+/* Applies a stylesheet with the parameter css. It may import those of reports/, and reads no file, no network. Appends. */
+int render_apply(struct render *r, xmlDocPtr doc, const char *sheet, struct buf *out, struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept.c - findings() evaluated once a report
+/* kept.c - findings(), and for tenants the exposed side, evaluated once a run
  *
  * A dozen questions of a report read findings(), and each evaluation looks every response up again. The narrow columns
  * are kept in a temporary table of the connection; a statement that reads just those gets that table in place of the
@@ -11,43 +11,100 @@
 
 #include "facts.h"
 
-static const char function[] = "findings()", table[] = "temp.kept_findings";
+#define FINDINGS_KEPT                                                                                              \
+	"request, tenant, model, status, delivered, prompt_tokens, prompt_tokens_flag, pool_tokens, input_limit, " \
+	"band, prefill_worker, decode_worker, started_at, finished_at, class, grade, owner_count, owner_tenants, " \
+	"candidate_owners, conflict, cross_tenant, trigger_stands, build_stands, rule, t, a, l, d, x, "            \
+	"delivered_basis, request_id, response_id, prefill_leg, decode_leg"
+#define EXPOSED_KEPT                                                                                               \
+	"request, tenant, class, readers, reader_tenants, pages, first_read_at, last_read_at, grade, started_at, " \
+	"request_id"
+#define EXPOSURES_KEPT                                                                                              \
+	"reader_tenant, cross_tenant, kind, tokens_at_most, delivered, grade, reader_id, owner_id, first_read_at, " \
+	"last_read_at"
 
-/* Wide columns that are left out. A statement that names one runs on the function. */
-static const char *const left_out[] = {"refs", "aliases", "reasons", "predicates", "room", "streamed"};
+static const struct kept {
+	const char *function, *table;
+	const char *make; /* the table, of narrow columns */
+	const char *fill;
+	const char *index;       /* for questions about one tenant */
+	const char *left_out[7]; /* wide columns; a statement that names one runs on the function */
+} kept[] = {
+    {"findings()",
+     "temp.kept_findings",
+     "CREATE TEMP TABLE kept_findings(" FINDINGS_KEPT ")",
+     "INSERT INTO temp.kept_findings SELECT " FINDINGS_KEPT " FROM findings()",
+     "CREATE INDEX temp.kept_findings_by_tenant ON kept_findings(tenant)",
+     {"refs", "aliases", "reasons", "predicates", "room", "streamed", NULL}},
+    {"exposed()",
+     "temp.kept_exposed",
+     "CREATE TEMP TABLE kept_exposed(" EXPOSED_KEPT ")",
+     "INSERT INTO temp.kept_exposed SELECT " EXPOSED_KEPT " FROM exposed()",
+     "CREATE INDEX temp.kept_exposed_by_tenant ON kept_exposed(tenant)",
+     {"refs", NULL}},
+    {"exposures()",
+     "temp.kept_exposures",
+     "CREATE TEMP TABLE kept_exposures(" EXPOSURES_KEPT ")",
+     "INSERT INTO temp.kept_exposures SELECT " EXPOSURES_KEPT " FROM exposures()",
+     "CREATE INDEX temp.kept_exposures_by_owner ON kept_exposures(owner_id)",
+     {"refs", "worker", "pool", "pages", NULL}},
+    /* what notices look up row by row, of those rows alone */
+    {"FROM alias own_id",
+     "FROM temp.kept_alias own_id",
+     "CREATE TEMP TABLE kept_alias(request, kind, value)",
+     "INSERT INTO temp.kept_alias SELECT request, kind, value FROM alias WHERE request IN (SELECT request_id FROM "
+     "temp.kept_findings WHERE class <> 'C4')",
+     "CREATE INDEX temp.kept_alias_by_request ON kept_alias(request)",
+     {NULL}},
+    {"JOIN request asked",
+     "JOIN temp.kept_request asked",
+     "CREATE TEMP TABLE kept_request(request, model)",
+     "INSERT INTO temp.kept_request SELECT request, model FROM request WHERE request IN (SELECT request_id FROM "
+     "temp.kept_exposed WHERE class <> 'E4')",
+     "CREATE INDEX temp.kept_request_by_request ON kept_request(request)",
+     {NULL}},
+};
 
-void kept_make(struct facts *f)
+static bool unlock(struct facts *f, struct err *err)
+{
+	return case_writable(f->c) || !sql_exec(f->c, "PRAGMA query_only=OFF", err);
+}
+
+static bool lock(struct facts *f, struct err *err)
+{
+	return case_writable(f->c) || !sql_exec(f->c, "PRAGMA query_only=ON", err);
+}
+
+/* All tables before the first is filled: a change of the schema makes SQLite let go of the functions, and they compute anew. */
+void kept_make(struct facts *f, bool tenants)
 {
 	struct err ignored = {0};
-	bool locked = !case_writable(f->c);
-	if (locked && sql_exec(f->c, "PRAGMA query_only=OFF", &ignored))
-		return;
-	if (!sql_exec(f->c, "DROP TABLE IF EXISTS temp.kept_findings", &ignored) &&
-	    !sql_exec(
-		f->c,
-		"CREATE TEMP TABLE kept_findings AS SELECT request, tenant, model, status, delivered, prompt_tokens, "
-		"prompt_tokens_flag, pool_tokens, input_limit, band, prefill_worker, decode_worker, started_at, "
-		"finished_at, class, grade, owner_count, owner_tenants, candidate_owners, conflict, cross_tenant, "
-		"trigger_stands, build_stands, rule, t, a, l, d, x, delivered_basis, request_id, response_id, "
-		"prefill_leg, decode_leg FROM findings()",
-		&ignored))
-		f->kept = true;
-	if (locked && sql_exec(f->c, "PRAGMA query_only=ON", &ignored))
-		f->kept = false;
+	size_t n = tenants ? ARRAY_SIZE(kept) : 1;
+	bool ok = unlock(f, &ignored);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = !sql_exec(f->c, kept[i].make, &ignored) && (!tenants || !sql_exec(f->c, kept[i].index, &ignored));
+	for (size_t i = 0; ok && i < n; i++) {
+		ok = !sql_exec(f->c, kept[i].fill, &ignored);
+		f->kept |= (unsigned)ok << i;
+	}
+	if (!lock(f, &ignored))
+		f->kept = 0;
 }
 
 void kept_drop(struct facts *f)
 {
+	static const char *const drop[] = {
+	    "DROP TABLE IF EXISTS temp.kept_findings", "DROP TABLE IF EXISTS temp.kept_exposed",
+	    "DROP TABLE IF EXISTS temp.kept_exposures", "DROP TABLE IF EXISTS temp.kept_alias",
+	    "DROP TABLE IF EXISTS temp.kept_request"};
 	struct err ignored = {0};
-	bool locked = !case_writable(f->c);
-	if (!f->kept)
+	f->kept = 0;
+	if (!unlock(f, &ignored))
 		return;
-	f->kept = false;
-	if (locked && sql_exec(f->c, "PRAGMA query_only=OFF", &ignored))
-		return;
-	if (sql_exec(f->c, "DROP TABLE temp.kept_findings", &ignored))
-		ignored.code = 0; /* it goes with the connection */
-	if (locked && sql_exec(f->c, "PRAGMA query_only=ON", &ignored))
+	for (size_t i = 0; i < ARRAY_SIZE(drop); i++)
+		if (sql_exec(f->c, drop[i], &ignored))
+			ignored.code = 0; /* it goes with the connection */
+	if (!lock(f, &ignored))
 		ignored.code = 0; /* the connection itself is read-only */
 }
 
@@ -63,28 +120,45 @@ static const char *body_of(const char *text)
 	return text;
 }
 
-static bool is_narrow(const char *body)
+static bool is_narrow(const struct kept *k, const char *body)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)
-		if (strstr(body, left_out[i]))
+	for (size_t i = 0; k->left_out[i]; i++)
+		if (strstr(body, k->left_out[i]))
 			return false;
 	return true;
 }
 
+/* b gets the statement with the kept table for each call of the function that it stands for. */
+static int replace(const struct kept *k, const char *body, struct buf *b, struct err *err)
+{
+	const char *at;
+	int rc = 0;
+	while (!rc && (at = strstr(body, k->function))) {
+		rc = buf_add(b, body, (size_t)(at - body), err);
+		if (!rc)
+			rc = buf_add_text(b, text_of(k->table), err);
+		body = at + strlen(k->function);
+	}
+	return rc ? rc : buf_add_text(b, text_of(body), err);
+}
+
 int kept_prepare(struct sql **ret, struct facts *f, const char *text, struct err *err)
 {
-	const char *body = body_of(text), *at;
-	if (!f->kept || !strstr(body, function) || !is_narrow(body))
-		return sql_prepare(ret, f->c, text, err);
-	CLEANUP(buf_done) struct buf b = BUF_INIT(1 * MIB);
-	int rc = 0;
-	while (!rc && (at = strstr(body, function))) {
-		rc = buf_add(&b, body, (size_t)(at - body), err);
-		if (!rc)
-			rc = buf_add(&b, table, sizeof(table) - 1, err);
-		body = at + sizeof(function) - 1;
+	CLEANUP(buf_done) struct buf one = BUF_INIT(1 * MIB);
+	CLEANUP(buf_done) struct buf two = BUF_INIT(1 * MIB);
+	struct buf *now = &one, *next = &two;
+	const char *body = body_of(text);
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		if (!(f->kept >> i & 1) || !strstr(body, kept[i].function) || !is_narrow(&kept[i], body))
+			continue;
+		buf_clear(next);
+		int rc = replace(&kept[i], body, next, err);
+		if (rc)
+			return rc;
+		body = next->ptr;
+		struct buf *other = now;
+		now = next;
+		next = other;
 	}
-	if (!rc)
-		rc = buf_add_text(&b, text_of(body), err);
-	return rc ? rc : sql_prepare(ret, f->c, b.ptr, err);
+	return sql_prepare(ret, f->c, body, err);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render.c - validation and rendering of the canonical XML
  *
- * A stylesheet shows; it may not read or write files or the network, not even to include another, and computes nothing
- * that the document does not say. Threads: the loaders and error handlers of libxml2 and libxslt are replaced for the
+ * A stylesheet shows; it may not read or write files or the network, and computes nothing that the document does not say. It may
+ * import another one that is embedded. Threads: the loaders and error handlers of libxml2 and libxslt are replaced for the
  * time of a call and put back; reports are written by one thread.
  */
 #include <libxml/parser.h>
@@ -13,9 +13,12 @@
 #include <libxslt/variables.h>
 #include <libxslt/xsltutils.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "facts.h"
+
+enum { SHEETS_MAX = 8 };
 
 struct first_error {
 	char text[256];
@@ -41,14 +44,49 @@ static xmlParserInputPtr no_entity(const char *url, const char *id, xmlParserCtx
 	return NULL;
 }
 
-static xmlDocPtr no_document(const xmlChar *url, xmlDictPtr dict, int options, void *ctx, xsltLoadType type)
+struct render {
+	const struct report_asset *assets;
+	size_t n_assets;
+	xmlRelaxNGPtr schema;
+	struct text css;
+	struct {
+		const char *name;
+		xsltStylesheetPtr style;
+	} sheets[SHEETS_MAX];
+	size_t n_sheets;
+};
+
+/* libxslt's loader has no argument of its own */
+static _Thread_local const struct render *loading;
+
+static struct text asset(const struct render *r, const char *name)
 {
-	(void)url;
-	(void)dict;
+	for (size_t i = 0; i < r->n_assets; i++)
+		if (!strcmp(r->assets[i].name, name))
+			return text_of(r->assets[i].text);
+	return (struct text){NULL, 0};
+}
+
+/* An import of another embedded sheet is all that is loaded. */
+static xmlDocPtr embedded_document(const xmlChar *url, xmlDictPtr dict, int options, void *ctx, xsltLoadType type)
+{
 	(void)options;
 	(void)ctx;
-	(void)type;
-	return NULL;
+	struct text t = {NULL, 0};
+	if (type == XSLT_LOAD_STYLESHEET && loading && text_ends(text_of((const char *)url), ".xsl"))
+		t = asset(loading, (const char *)url);
+	xmlParserCtxtPtr parser = t.ptr ? xmlNewParserCtxt() : NULL;
+	if (!parser)
+		return NULL;
+	/* names of both sheets are compared by their place in one dictionary */
+	if (dict) {
+		xmlDictFree(parser->dict);
+		parser->dict = dict;
+		xmlDictReference(dict);
+	}
+	xmlDocPtr doc = xmlCtxtReadMemory(parser, t.ptr, (int)t.len, NULL, NULL, XML_PARSE_NONET);
+	xmlFreeParserCtxt(parser);
+	return doc;
 }
 
 /* Nothing is loaded, and nothing printed, until release(). */
@@ -56,7 +94,7 @@ static xmlExternalEntityLoader confine(struct first_error *first)
 {
 	xmlExternalEntityLoader usual = xmlGetExternalEntityLoader();
 	xmlSetExternalEntityLoader(no_entity);
-	xsltSetLoaderFunc(no_document);
+	xsltSetLoaderFunc(embedded_document);
 	xmlSetGenericErrorFunc(first, keep_first);
 	xsltSetGenericErrorFunc(first, keep_first);
 	return usual;
@@ -70,35 +108,69 @@ static void release(xmlExternalEntityLoader usual)
 	xsltSetGenericErrorFunc(NULL, NULL);
 }
 
-static int validate(xmlDocPtr doc, struct text rng, struct first_error *first, struct err *err)
+static int parse_schema(struct render *r, struct first_error *first, struct err *err)
 {
-	xmlRelaxNGParserCtxtPtr parser = xmlRelaxNGNewMemParserCtxt(rng.ptr, (int)rng.len);
+	struct text rng = asset(r, "report.rng");
+	xmlRelaxNGParserCtxtPtr parser = rng.ptr ? xmlRelaxNGNewMemParserCtxt(rng.ptr, (int)rng.len) : NULL;
+	if (!rng.ptr)
+		return err_set(err, ERR_BUG, "an embedded file of the report is missing");
 	if (!parser)
 		return err_nomem(err);
 	xmlRelaxNGSetParserErrors(parser, keep_first, keep_first, first);
-	xmlRelaxNGPtr schema = xmlRelaxNGParse(parser);
+	r->schema = xmlRelaxNGParse(parser);
 	xmlRelaxNGFreeParserCtxt(parser);
-	if (!schema)
-		return err_set(err, ERR_BUG, "report.rng is not a RELAX NG schema: %s", first->text);
-	xmlRelaxNGValidCtxtPtr valid = xmlRelaxNGNewValidCtxt(schema);
-	int rc = 0;
-	if (!valid) {
-		rc = err_nomem(err);
-	} else {
-		xmlRelaxNGSetValidErrors(valid, keep_first, keep_first, first);
-		if (xmlRelaxNGValidateDoc(valid, doc) != 0)
-			rc = err_set(err, ERR_BUG, "the report does not fit its own schema: %s", first->text);
+	return r->schema ? 0 : err_set(err, ERR_BUG, "report.rng is not a RELAX NG schema: %s", first->text);
+}
+
+int render_open(struct render **ret, const struct report_asset *assets, size_t n, struct err *err)
+{
+	struct first_error first = {""};
+	struct render *r = calloc(1, sizeof(*r));
+	if (!r)
+		return err_nomem(err);
+	r->assets = assets;
+	r->n_assets = n;
+	r->css = asset(r, "style.css");
+	xmlExternalEntityLoader usual = confine(&first);
+	int rc = r->css.ptr ? parse_schema(r, &first, err)
+			    : err_set(err, ERR_BUG, "an embedded file of the report is missing");
+	release(usual);
+	if (rc) {
+		render_close(r);
+		return rc;
 	}
+	*ret = r;
+	return 0;
+}
+
+void render_close(struct render *r)
+{
+	if (!r)
+		return;
+	xmlRelaxNGFree(r->schema);
+	for (size_t i = 0; i < r->n_sheets; i++)
+		xsltFreeStylesheet(r->sheets[i].style);
+	free(r);
+}
+
+static int validate(struct render *r, xmlDocPtr doc, struct first_error *first, struct err *err)
+{
+	xmlRelaxNGValidCtxtPtr valid = xmlRelaxNGNewValidCtxt(r->schema);
+	if (!valid)
+		return err_nomem(err);
+	xmlRelaxNGSetValidErrors(valid, keep_first, keep_first, first);
+	int rc = xmlRelaxNGValidateDoc(valid, doc)
+		     ? err_set(err, ERR_BUG, "the report does not fit its own schema: %s", first->text)
+		     : 0;
 	xmlRelaxNGFreeValidCtxt(valid);
-	xmlRelaxNGFree(schema);
 	return rc;
 }
 
-int render_validate(xmlDocPtr doc, struct text rng, struct err *err)
+int render_validate(struct render *r, xmlDocPtr doc, struct err *err)
 {
 	struct first_error first = {""};
 	xmlExternalEntityLoader usual = confine(&first);
-	int rc = validate(doc, rng, &first, err);
+	int rc = validate(r, doc, &first, err);
 	release(usual);
 	return rc;
 }
@@ -143,28 +215,44 @@ out:
 	return rc;
 }
 
-static int apply(xmlDocPtr doc, struct text xsl, struct text css, struct buf *out, struct first_error *first,
-		 struct err *err)
+static int sheet_of(struct render *r, const char *name, xsltStylesheetPtr *ret, struct first_error *first,
+		    struct err *err)
 {
+	struct text xsl = asset(r, name);
+	for (size_t i = 0; i < r->n_sheets; i++)
+		if (!strcmp(r->sheets[i].name, name)) {
+			*ret = r->sheets[i].style;
+			return 0;
+		}
+	if (!xsl.ptr || r->n_sheets == SHEETS_MAX)
+		return err_set(err, ERR_BUG, "an embedded file of the report is missing");
 	xmlDocPtr sheet = xmlReadMemory(xsl.ptr, (int)xsl.len, NULL, NULL, XML_PARSE_NONET);
 	if (!sheet)
 		return err_set(err, ERR_BUG, "a stylesheet is not well-formed: %s", first->text);
+	loading = r;
 	xsltStylesheetPtr style = xsltParseStylesheetDoc(sheet); /* takes the document, unless it fails */
-	if (!style) {
-		xmlFreeDoc(sheet);
+	loading = NULL;
+	if (!style || style->errors) {
+		if (style)
+			xsltFreeStylesheet(style);
+		else
+			xmlFreeDoc(sheet);
 		return err_set(err, ERR_BUG, "a stylesheet is not XSLT: %s", first->text);
 	}
-	int rc = style->errors ? err_set(err, ERR_BUG, "a stylesheet is not XSLT: %s", first->text)
-			       : transform(style, doc, css, out, first, err);
-	xsltFreeStylesheet(style);
-	return rc;
+	r->sheets[r->n_sheets].name = name;
+	r->sheets[r->n_sheets++].style = style;
+	*ret = style;
+	return 0;
 }
 
-int render_apply(xmlDocPtr doc, struct text xsl, struct text css, struct buf *out, struct err *err)
+int render_apply(struct render *r, xmlDocPtr doc, const char *sheet, struct buf *out, struct err *err)
 {
 	struct first_error first = {""};
+	xsltStylesheetPtr style = NULL;
 	xmlExternalEntityLoader usual = confine(&first);
-	int rc = apply(doc, xsl, css, out, &first, err);
+	int rc = sheet_of(r, sheet, &style, &first, err);
+	if (!rc)
+		rc = transform(style, doc, r->css, out, &first, err);
 	release(usual);
 	return rc;
 }

@@ -1,161 +1,428 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - one report: facts, validation, renderings, files
+/* report.c - documents, validation, renderings, files; and what leaves the house is read again before it has its name
  *
- * Files appear whole or not at all: every one is written and synced beside its place before the first is renamed. A
- * report that cannot be written leaves neither files nor a folder that it made.
+ * A run is one or more documents over the same facts. Its files get their names together, after the last of them was written and
+ * searched: one that cannot be, or that tells somebody of another, and there are none.
  */
 #include "pagetrail/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "facts.h"
+#include "leak.h"
+#include "output.h"
+#include "pagetrail/wording.h"
 
-static const struct report_asset *asset(const struct report_options *o, const char *name)
+enum { DOCUMENT_MAX = 512 };
+
+struct run {
+	struct facts f;
+	const struct report_options *o; /* as asked for */
+	struct report_options one;      /* of the document at hand */
+	struct render *render;
+	struct output *output;
+	struct leak *leak; /* NULL: nothing leaves the house */
+	struct tenants *tenants;
+	struct audience_key audience;
+	char (*pseudonyms)[PSEUDONYM_SIZE]; /* by tenant, in their order; NULL: no key */
+	struct report_searched searched;
+	struct err *err;
+};
+
+static const struct kind *kind_named(const char *name)
 {
-	for (size_t i = 0; i < o->n_assets; i++)
-		if (!strcmp(o->assets[i].name, name))
-			return &o->assets[i];
+	for (size_t i = 0; i < n_report_kinds; i++)
+		if (!strcmp(report_kinds[i]->name, name))
+			return report_kinds[i];
 	return NULL;
 }
 
-/* 1 when the folder was made, 0 when it was there. */
-static int make_dir(const char *path, struct err *err)
+const char *report_kind(size_t at, bool *tenant, bool *open)
 {
-	struct stat st;
-	if (!mkdir(path, 0777))
-		return 1;
-	if (errno == EEXIST && !stat(path, &st) && S_ISDIR(st.st_mode))
+	if (at >= n_report_kinds)
+		return NULL;
+	*tenant = report_kinds[at]->readers == READERS_TENANT;
+	*open = report_kinds[at]->readers == READERS_PUBLIC;
+	return report_kinds[at]->name;
+}
+
+/* --- pseudonyms --- */
+
+static int pseudonym_cmp(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Two tenants of one pseudonym would get each other's papers. */
+static int check_pseudonyms(struct run *r, size_t n)
+{
+	const char **sorted = calloc(n + 1, sizeof(*sorted));
+	int rc = sorted ? 0 : err_nomem(r->err);
+	for (size_t i = 0; !rc && i < n; i++)
+		sorted[i] = r->pseudonyms[i];
+	if (!rc)
+		qsort(sorted, n, sizeof(*sorted), pseudonym_cmp);
+	for (size_t i = 1; !rc && i < n; i++)
+		if (!strcmp(sorted[i - 1], sorted[i])) {
+			rc = err_set(r->err, ERR_INPUT, "two tenants have the pseudonym %s for this audience",
+				     sorted[i]);
+			err_hint(r->err, "name another audience, or use another key");
+		}
+	free(sorted);
+	return rc;
+}
+
+static int make_pseudonyms(struct run *r)
+{
+	size_t n = tenants_count(r->tenants);
+	int rc = audience_key_derive(&r->audience, r->o->key, text_of(r->o->audience), r->err);
+	r->pseudonyms = rc ? NULL : calloc(n + 1, sizeof(*r->pseudonyms));
+	if (!rc && !r->pseudonyms)
+		rc = err_nomem(r->err);
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = pseudonym_of(&r->audience, tenants_name(r->tenants, i), r->pseudonyms[i], r->err);
+	return rc ? rc : check_pseudonyms(r, n);
+}
+
+/* --- what leaves the house is searched --- */
+
+static int row_of_tenant(struct run *r, uint32_t *ret)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	*ret = 0;
+	if (!r->f.tenant.ptr)
 		return 0;
-	errno = errno == EEXIST ? ENOTDIR : errno;
-	err_set_errno(err, ERR_IO, "cannot make the folder '%s'", path);
-	err_hint(err, "its parent must exist and be writable");
-	return ERR_IO;
+	int rc = sql_prepare(&s, r->f.c, "SELECT tenant FROM tenant WHERE name = ?1", r->err);
+	if (!rc)
+		rc = sql_text(s, 1, r->f.tenant, r->err);
+	if (!rc)
+		rc = sql_step(s, r->err);
+	if (rc == 1)
+		*ret = (uint32_t)sql_get_int(s, 0);
+	return MIN(rc, 0);
 }
 
-static int write_all(int fd, struct text t)
+static int say_hit(struct run *r, const char *name, const struct leak_hit *hit)
 {
-	while (t.len) {
-		ssize_t n = write(fd, t.ptr, t.len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		t = text_from(t, (size_t)n);
-	}
-	return 0;
+	static const char *const what[] = {[LEAK_TENANT] = "the name of another tenant",
+					   [LEAK_PSEUDONYM] = "the pseudonym of another tenant",
+					   [LEAK_REQUEST] = "a request id of another tenant",
+					   [LEAK_TIME] = "an exact time of another tenant"};
+	struct leak_hit ignored;
+	struct err none = {0};
+	CLEANUP(buf_done) struct buf shown = BUF_INIT(4 * KIB);
+	CLEANUP(buf_done) struct buf said = BUF_INIT(2 * MIB);
+	uint32_t own;
+	int rc = row_of_tenant(r, &own);
+	/* a person's text, or a fault of ours? */
+	if (!rc)
+		rc = buf_add_text(&said, r->o->note, r->err);
+	if (!rc)
+		rc = buf_printf(&said, r->err, "\n%s\n", r->one.audience);
+	static const char *const info[] = {"id", "title"};
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(info); i++)
+		if (!case_info_get(r->f.c, info[i], &said, &none))
+			rc = buf_add_char(&said, '\n', r->err);
+	if (!rc)
+		rc = text_visible(hit->found, 60, &shown, r->err);
+	if (rc)
+		return rc;
+	bool person = leak_search(r->leak, buf_text(&said), own, &ignored, &none) == 1;
+	err_set(r->err, person ? ERR_INPUT : ERR_BUG, "%s would tell %s: '%s'; nothing was kept", name, what[hit->kind],
+		shown.len ? shown.ptr : "");
+	return err_hint(
+	    r->err,
+	    person ? "it stands in a text that a person gave: the note, the audience, or the title or id of the case"
+		   : "do not hand out what an earlier run may have written");
 }
 
-struct file {
-	struct text bytes;
-	struct buf path, part;
-	bool written, renamed;
-};
-enum { N_FILES = 2 };
-
-static int name_file(const struct report_options *o, const char *suffix, struct file *f, struct err *err)
+static int search(struct run *r, const char *name)
 {
-	f->path = f->part = BUF_INIT(64 * KIB);
-	int rc = buf_printf(&f->path, err, "%s/%s-%d.%s", o->out_dir, o->kind, o->issue, suffix);
-	return rc ? rc : buf_printf(&f->part, err, "%s.part", f->path.ptr);
+	CLEANUP(buf_done) struct buf back = BUF_INIT(1024 * MIB);
+	struct leak_hit hit;
+	uint32_t own;
+	int rc = output_read_back(r->output, &back, r->err);
+	if (!rc)
+		rc = row_of_tenant(r, &own);
+	if (!rc)
+		rc = leak_search(r->leak, buf_text(&back), own, &hit, r->err);
+	r->searched.files++;
+	r->searched.bytes += back.len;
+	/* its name is told as well */
+	if (!rc)
+		rc = leak_search(r->leak, text_of(name), own, &hit, r->err);
+	return rc == 1 ? say_hit(r, name, &hit) : rc;
 }
 
-static int refused(const char *path, struct err *err)
+/* Words of the empty forms are nobody's, and cannot be searched for. */
+static int leave_out_forms(struct run *r)
 {
-	err_set_errno(err, ERR_IO, "cannot write '%s'", path);
-	err_hint(err, "the folder must be writable and have room");
-	return ERR_IO;
-}
-
-static int write_part(struct file *f, struct err *err)
-{
-	int fd = open(f->part.ptr, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return refused(f->path.ptr, err);
-	f->written = true;
-	bool ok = !write_all(fd, f->bytes) && !fsync(fd);
-	int saved = errno;
-	if (close(fd) && ok) {
-		ok = false;
-		saved = errno;
-	}
-	errno = saved;
-	return ok ? 0 : refused(f->path.ptr, err);
-}
-
-static int write_files(struct file *files, struct err *err)
-{
+	CLEANUP(buf_done) struct buf form = BUF_INIT(16 * MIB);
 	int rc = 0;
-	for (int i = 0; !rc && i < N_FILES; i++)
-		rc = write_part(&files[i], err);
-	for (int i = 0; !rc && i < N_FILES; i++) {
-		files[i].renamed = !rename(files[i].part.ptr, files[i].path.ptr);
-		rc = files[i].renamed ? 0 : refused(files[i].path.ptr, err);
-	}
-	for (int i = 0; rc && i < N_FILES; i++)
-		if (files[i].written)
-			unlink(files[i].renamed ? files[i].path.ptr : files[i].part.ptr);
+	for (size_t i = 0; i < r->o->n_assets; i++)
+		leak_leave_out(r->leak, text_of(r->o->assets[i].text));
+	for (size_t i = 0; !rc && i < n_report_kinds; i++)
+		if (report_kinds[i]->readers != READERS_OPERATOR)
+			rc = facts_form(report_kinds[i], r->o, &form, r->err);
+	if (!rc)
+		leak_leave_out(r->leak, buf_text(&form));
 	return rc;
 }
 
-/* Names, folder, files. */
-static int place_files(const struct report_options *o, struct file *files, struct err *err)
+static int open_leak(struct run *r)
 {
-	int rc = name_file(o, "xml", &files[0], err);
+	int rc = leak_open(&r->leak, r->err);
 	if (!rc)
-		rc = name_file(o, "html", &files[1], err);
-	int made = rc ? rc : make_dir(o->out_dir, err);
-	if (made < 0)
-		return made;
-	rc = write_files(files, err);
-	if (rc && made)
-		rmdir(o->out_dir);
-	for (int i = 0; !rc && o->on_file && i < N_FILES; i++)
-		rc = o->on_file(o->ctx, buf_text(&files[i].path));
+		rc = leak_load(r->leak, &r->f, r->pseudonyms ? &r->audience : NULL, r->err);
+	if (!rc)
+		rc = leave_out_forms(r);
+	if (!rc)
+		leak_allow_time(r->leak, r->o->as_of_ns);
 	return rc;
 }
 
-static int write_renderings(xmlDocPtr doc, const struct report_options *o, struct err *err)
+/* --- one document --- */
+
+static int add_file(struct run *r, const char *folder, const char *suffix, struct text bytes)
 {
-	char name[64];
-	snprintf(name, sizeof(name), "%s.xsl", o->kind);
-	const struct report_asset *rng = asset(o, "report.rng"), *xsl = asset(o, name), *css = asset(o, "style.css");
-	if (!rng || !xsl || !css)
-		return err_set(err, ERR_BUG, "an embedded file of the report is missing");
-	CLEANUP(buf_done) struct buf html = BUF_INIT(512 * MIB);
-	int rc = render_validate(doc, text_of(rng->text), err);
+	CLEANUP(buf_done) struct buf name = BUF_INIT(4 * KIB);
+	int rc = buf_printf(&name, r->err, "%s%s%s-%d.%s", r->f.kind->name, r->f.reference ? "-" : "",
+			    r->f.reference ? r->f.reference : "", r->o->issue, suffix);
 	if (!rc)
-		rc = render_apply(doc, text_of(xsl->text), text_of(css->text), &html, err);
+		rc = output_add(r->output, folder, name.ptr, bytes, r->err);
+	return !rc && r->f.kind->readers != READERS_OPERATOR ? search(r, name.ptr) : rc;
+}
+
+static int add_document(struct run *r, const char *folder)
+{
+	CLEANUP(buf_done) struct buf html = BUF_INIT((size_t)DOCUMENT_MAX * MIB);
+	int rc = render_validate(r->render, r->f.doc, r->err);
+	if (!rc)
+		rc = render_apply(r->render, r->f.doc, r->f.kind->sheet, &html, r->err);
 	if (rc)
 		return rc;
 	xmlChar *bytes = NULL;
 	int n = 0;
-	xmlDocDumpFormatMemoryEnc(doc, &bytes, &n, "UTF-8", 1);
+	xmlDocDumpFormatMemoryEnc(r->f.doc, &bytes, &n, "UTF-8", 1);
 	if (!bytes)
-		return err_nomem(err);
-	struct file files[N_FILES] = {{.bytes = {(const char *)bytes, (size_t)n}}, {.bytes = buf_text(&html)}};
-	rc = place_files(o, files, err);
-	for (int i = 0; i < N_FILES; i++) {
-		buf_done(&files[i].path);
-		buf_done(&files[i].part);
-	}
+		return err_nomem(r->err);
+	rc = add_file(r, folder, "xml", (struct text){(const char *)bytes, (size_t)n});
+	if (!rc)
+		rc = add_file(r, folder, "html", buf_text(&html));
 	xmlFree(bytes);
 	return rc;
 }
 
-int report_write(struct case_file *c, const struct report_options *o, struct err *err)
+/* tenant: its place; the count of all: none. */
+static int document(struct run *r, const struct kind *k, size_t tenant, const char *folder)
 {
-	xmlDocPtr doc = NULL;
-	if (strcmp(o->kind, "scope") != 0)
+	bool one = tenant < tenants_count(r->tenants);
+	r->one = *r->o;
+	if (!r->o->kind && k->readers != READERS_TENANT)
+		r->one.audience = k->readers == READERS_PUBLIC ? "public" : "internal";
+	r->f.o = &r->one;
+	r->f.kind = k;
+	r->f.tenant = one ? tenants_name(r->tenants, tenant) : (struct text){NULL, 0};
+	r->f.reference = one && r->pseudonyms ? r->pseudonyms[tenant] : NULL;
+	int rc = case_stopped(r->f.c) ? err_set(r->err, ERR_INTERRUPTED, "stopped") : facts_make(&r->f);
+	if (!rc)
+		rc = add_document(r, folder);
+	xmlFreeDoc(r->f.doc);
+	r->f.doc = NULL;
+	return rc;
+}
+
+/* --- all of them --- */
+
+/* Which letters a tenant gets. E5 and C5 alone: the one that says so. */
+struct sides {
+	bool exposed, recipient, open;
+};
+
+static int sides_of(struct run *r, struct sides *sides, const char *sql)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = kept_prepare(&s, &r->f, sql, r->err);
+	while (!rc && (rc = sql_step(s, r->err)) == 1) {
+		size_t at = tenants_find(r->tenants, sql_get_text(s, 0));
+		sides[at].recipient |= sql_get_int(s, 1) > 0;
+		sides[at].exposed |= sql_get_int(s, 2) > 0;
+		sides[at].open |= sql_get_int(s, 3) > 0;
+		rc = 0;
+	}
+	return rc;
+}
+
+static int csv_cell(struct buf *b, struct text t, char end, struct err *err)
+{
+	CLEANUP(buf_done) struct buf shown = BUF_INIT(64 * KIB);
+	int rc = text_visible(t, CELL_MAX_BYTES, &shown, err);
+	if (!rc)
+		rc = buf_add_char(b, '"', err);
+	for (size_t i = 0; !rc && i < shown.len; i++) {
+		if (shown.ptr[i] == '"')
+			rc = buf_add_char(b, '"', err);
+		if (!rc)
+			rc = buf_add_char(b, shown.ptr[i], err);
+	}
+	if (!rc)
+		rc = buf_add_char(b, '"', err);
+	return rc ? rc : buf_add_char(b, end, err);
+}
+
+/* Who gets what: for the operator alone. */
+static int add_deliveries(struct run *r, const struct sides *sides)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(1024 * MIB);
+	char name[64], letters[64];
+	int rc = buf_add_text(&b, TEXT("pseudonym,tenant,notices\n"), r->err);
+	for (size_t i = 0; !rc && i < tenants_count(r->tenants); i++) {
+		bool none = !sides[i].exposed && !sides[i].recipient && sides[i].open;
+		snprintf(letters, sizeof(letters), "%s%s%s", sides[i].exposed ? "notice-exposed " : "",
+			 sides[i].recipient ? "notice-recipient " : "", none ? "notice-none " : "");
+		if (!*letters)
+			continue;
+		rc = csv_cell(&b, text_of(r->pseudonyms[i]), ',', r->err);
+		if (!rc)
+			rc = csv_cell(&b, tenants_name(r->tenants, i), ',', r->err);
+		if (!rc)
+			rc = csv_cell(&b, text_trim(text_of(letters)), '\n', r->err);
+	}
+	snprintf(name, sizeof(name), "deliveries-%d.csv", r->o->issue);
+	return rc ? rc : output_add(r->output, "internal", name, buf_text(&b), r->err);
+}
+
+static int notices(struct run *r, const struct sides *sides)
+{
+	int rc = 0;
+	for (size_t i = 0; !rc && i < tenants_count(r->tenants); i++) {
+		const struct sides *s = &sides[i];
+		if (s->exposed)
+			rc = document(r, &kind_exposed, i, "tenants");
+		if (!rc && s->recipient)
+			rc = document(r, &kind_recipient, i, "tenants");
+		if (!rc && s->open && !s->exposed && !s->recipient)
+			rc = document(r, &kind_none, i, "tenants");
+	}
+	return rc;
+}
+
+static int all_documents(struct run *r)
+{
+	size_t n = tenants_count(r->tenants);
+	struct sides *sides = calloc(n + 1, sizeof(*sides));
+	int rc = sides ? 0 : err_nomem(r->err);
+	if (!rc)
+		rc = sides_of(
+		    r, sides,
+		    "SELECT tenant, total(class IN ('C1', 'C2', 'C3')), 0, total(class = 'C5') FROM findings() "
+		    "WHERE tenant IS NOT NULL AND class <> 'C4' GROUP BY tenant");
+	if (!rc)
+		rc =
+		    sides_of(r, sides,
+			     "SELECT tenant, 0, total(class IN ('E1', 'E2', 'E3')), total(class = 'E5') FROM exposed() "
+			     "WHERE tenant IS NOT NULL AND class <> 'E4' GROUP BY tenant");
+	for (size_t i = 0; !rc && i < n_report_kinds; i++)
+		if (report_kinds[i]->readers != READERS_TENANT)
+			rc = document(r, report_kinds[i], n,
+				      report_kinds[i]->readers == READERS_PUBLIC ? "public" : "internal");
+	if (!rc)
+		rc = notices(r, sides);
+	if (!rc)
+		rc = add_deliveries(r, sides);
+	free(sides);
+	return rc;
+}
+
+/* --- a run --- */
+
+/* The first rule that a person's text breaks. A blank that is left in it is its own affair. */
+static int refuse_words(void *ctx, const struct wording_fault *f)
+{
+	if (!strcmp(f->rule, "blank"))
+		return 0;
+	err_set(ctx, ERR_INPUT, "the note says '%.*s' (rule %s)", TEXT_ARG(text_sub(f->words, 0, 80)), f->rule);
+	return err_hint(ctx, "%s", f->advice);
+}
+
+static int check_note(struct text note, struct err *err)
+{
+	struct err why = {0};
+	if (!text_utf8_valid(note))
+		return err_set(err, ERR_INPUT, "the note is not UTF-8");
+	int rc = wording_check(note, WORDING_TEXT, refuse_words, &why, err);
+	if (why.code && err)
+		*err = why;
+	return why.code ? why.code : MIN(rc, 0);
+}
+
+static int check(const struct kind *k, const struct report_options *o, struct err *err)
+{
+	if (o->kind && !k)
 		return err_set(err, ERR_USAGE, "no report kind '%s'", o->kind);
-	int rc = facts_scope(c, o, &doc, err);
+	if (k && (k->readers == READERS_TENANT) != (o->tenant != NULL))
+		return err_set(err, ERR_USAGE, o->tenant ? "%s is for no single tenant" : "%s is for one tenant",
+			       o->kind);
+	if ((!k || k->readers == READERS_TENANT) && !o->key)
+		return err_set(err, ERR_USAGE, "papers for tenants need a key for their pseudonyms");
+	return o->note.len ? check_note(o->note, err) : 0;
+}
+
+static int make(struct run *r, const struct kind *k)
+{
+	bool inside = k && k->readers == READERS_OPERATOR;
+	size_t tenant = tenants_count(r->tenants);
+	if (r->o->tenant) {
+		tenant = tenants_find(r->tenants, text_of(r->o->tenant));
+		if (tenant == tenants_count(r->tenants))
+			return err_set(r->err, ERR_INPUT, "no tenant '%s' in this case", r->o->tenant);
+	}
+	int rc = r->o->key && !inside ? make_pseudonyms(r) : 0;
+	kept_make(&r->f, !inside);
+	if (!rc)
+		rc = render_open(&r->render, r->o->assets, r->o->n_assets, r->err);
+	if (!rc && !inside)
+		rc = open_leak(r);
+	if (!rc)
+		rc = output_open(&r->output, r->o->out_dir, r->err);
 	if (rc)
 		return rc;
-	rc = write_renderings(doc, o, err);
-	xmlFreeDoc(doc);
+	return k ? document(r, k, tenant, "") : all_documents(r);
+}
+
+static int finish(struct run *r)
+{
+	const struct report_options *o = r->o;
+	const char *path;
+	int rc = output_commit(r->output, r->err);
+	if (r->leak) {
+		r->searched.names = leak_names(r->leak);
+		r->searched.left_out = leak_left_out(r->leak);
+	}
+	for (size_t i = 0; !rc && o->on_file && (path = output_path(r->output, i)); i++)
+		rc = o->on_file(o->ctx, text_of(path));
+	return !rc && r->leak && o->on_searched ? o->on_searched(o->ctx, &r->searched) : rc;
+}
+
+int report_write(struct case_file *c, const struct report_options *o, struct err *err)
+{
+	const struct kind *k = o->kind ? kind_named(o->kind) : NULL;
+	struct run r = {.o = o, .err = err};
+	int rc = check(k, o, err);
+	if (rc)
+		return rc;
+	rc = facts_open(&r.f, c, o, err);
+	if (!rc)
+		rc = tenants_open(&r.tenants, c, "SELECT name FROM tenant ORDER BY name", err);
+	if (!rc)
+		rc = make(&r, k);
+	if (!rc)
+		rc = finish(&r);
+	output_close(r.output);
+	render_close(r.render);
+	leak_free(r.leak);
+	tenants_free(r.tenants);
+	free(r.pseudonyms);
+	facts_close(&r.f);
 	return rc;
 }

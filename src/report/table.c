@@ -19,6 +19,7 @@ struct table {
 	unsigned order[COLUMNS_MAX]; /* column of the query at each place */
 	struct text label[COLUMNS_MAX];
 	unsigned n_shown, n;
+	bool shown_only; /* what leaves the house holds no other columns */
 };
 
 static bool find_column(const struct query_info *q, struct text name, unsigned *ret)
@@ -55,7 +56,7 @@ static int place_columns(struct table *t, struct err *err)
 		t->order[t->n++] = at;
 	}
 	t->n_shown = t->n;
-	for (unsigned i = 0; i < t->info.n_columns; i++)
+	for (unsigned i = 0; !t->shown_only && i < t->info.n_columns; i++)
 		if (!is_placed(t, i))
 			t->order[t->n++] = i;
 	return 0;
@@ -104,14 +105,16 @@ static int put_columns(struct facts *f, xmlNodePtr node, const struct table *t)
 	for (unsigned i = 0; i < t->n; i++) {
 		const struct query_column *col = &t->info.columns[t->order[i]];
 		bool shown = i < t->n_shown;
+		/* "fewer than 5" is no number */
+		bool cells = f->kind->readers == READERS_PUBLIC && text_is(col->type, "integer");
 		xmlNodePtr c = put_node(f, node, "column");
 		int rc = put_attr(f, c, "name", col->name);
 		if (!rc)
 			rc = put_attr(f, c, "label", shown ? t->label[i] : col->name);
 		if (!rc)
-			rc = put_attr(f, c, "type", col->type);
+			rc = put_attr(f, c, "type", cells ? TEXT("text") : col->type);
 		if (!rc)
-			rc = put_attr(f, c, "style", text_of(style_of(col)));
+			rc = put_attr(f, c, "style", cells ? TEXT("plain") : text_of(style_of(col)));
 		if (!rc)
 			rc = put_attr(f, c, "unit", col->unit);
 		if (!rc)
@@ -187,6 +190,10 @@ static int put_cell(struct facts *f, xmlNodePtr row, struct sql *s, int i, const
 		return put_text(f, cell, text_of(stamp_format(sql_get_int(s, i), tmp, sizeof(tmp))));
 	if (text_is(col->type, "bool"))
 		return put_text(f, cell, sql_get_int(s, i) ? TEXT("yes") : TEXT("no"));
+	if (f->kind->readers == READERS_PUBLIC && text_is(col->type, "integer")) {
+		int64_t n = sql_get_int(s, i);
+		return put_text(f, cell, n > 0 && n < SMALL_CELL ? TEXT("fewer than 5") : sql_get_text(s, i));
+	}
 	return put_text(f, cell, sql_get_text(s, i));
 }
 
@@ -221,6 +228,10 @@ static int run_table(struct facts *f, xmlNodePtr section, struct table *t, const
 	int rc = kept_prepare(&s, f, q->sql, f->err);
 	if (!rc && t->classes)
 		rc = sql_text(s, sql_param(s, ":class"), text_of(t->classes), f->err);
+	if (!rc && f->tenant.ptr && sql_param(s, ":tenant"))
+		rc = sql_text(s, sql_param(s, ":tenant"), f->tenant, f->err);
+	if (!rc && sql_param(s, ":round"))
+		rc = sql_int(s, sql_param(s, ":round"), f->o->round_s, f->err);
 	if (!rc)
 		rc = sha256_once(q->sql, strlen(q->sql), digest, f->err);
 	if (rc)
@@ -267,7 +278,8 @@ int put_section(struct facts *f, const struct section *sec)
 			  .classes = sec->classes,
 			  .shown = sec->shown,
 			  .empty = sec->empty,
-			  .page_rows = PAGE_ROWS_MAX};
+			  .page_rows = PAGE_ROWS_MAX,
+			  .shown_only = f->kind->readers != READERS_OPERATOR};
 	if (!rc)
 		rc = put_table(f, node, &t);
 	struct table list = {.query = sec->list, .shown = sec->list_shown, .page_rows = -1};

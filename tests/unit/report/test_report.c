@@ -30,7 +30,8 @@ enum { QUERIES_MAX = 64 };
 static struct query_text all_queries[QUERIES_MAX];
 static char query_names[QUERIES_MAX][64];
 static size_t n_all_queries;
-static struct report_asset assets[3];
+enum { ASSETS = 5 };
+static struct report_asset assets[ASSETS];
 static char dir[64];
 static struct case_file *c;
 
@@ -66,8 +67,8 @@ static int load(void **state)
 		n_all_queries++;
 	}
 	closedir(d);
-	static const char *const names[3] = {"report.rng", "scope.xsl", "style.css"};
-	for (int i = 0; i < 3; i++) {
+	static const char *const names[ASSETS] = {"report.rng", "scope.xsl", "style.css", "report.xsl", "notice.xsl"};
+	for (int i = 0; i < ASSETS; i++) {
 		char path[64];
 		snprintf(path, sizeof(path), "reports/%s", names[i]);
 		assets[i] = (struct report_asset){names[i], slurp(path)};
@@ -80,7 +81,7 @@ static int unload(void **state)
 	(void)state;
 	for (size_t i = 0; i < n_all_queries; i++)
 		free((char *)all_queries[i].sql);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < ASSETS; i++)
 		free((char *)assets[i].text);
 	return 0;
 }
@@ -218,7 +219,7 @@ static struct report_options options(const char *out)
 				       .as_of_ns = INT64_C(1788001000500000000),
 				       .issue = 2,
 				       .assets = assets,
-				       .n_assets = 3,
+				       .n_assets = ASSETS,
 				       .queries = all_queries,
 				       .n_queries = n_all_queries};
 }
@@ -346,7 +347,8 @@ static void refuse(struct report_options *o, int code)
 static void test_invalid_document(void **state)
 {
 	(void)state;
-	struct report_asset changed[3] = {assets[0], assets[1], assets[2]};
+	struct report_asset changed[ASSETS];
+	memcpy(changed, assets, sizeof(changed));
 	changed[0].text = "<element name='other' xmlns='http://relaxng.org/ns/structure/1.0'><empty/></element>";
 	struct report_options o = options(in_dir("out"));
 	o.assets = changed;
@@ -379,7 +381,8 @@ static void test_stylesheet_is_confined(void **state)
 	    "<xsl:template match='/'><a/></xsl:template></xsl:stylesheet>",
 	    "<!DOCTYPE x [<!ENTITY e SYSTEM '%s'>]>" SHEET("&e;"),
 	};
-	struct report_asset changed[3] = {assets[0], assets[1], assets[2]};
+	struct report_asset changed[ASSETS];
+	memcpy(changed, assets, sizeof(changed));
 	struct report_options o = options(in_dir("out"));
 	o.assets = changed;
 	changed[1].text = sheet;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sections.c - what the scope report asks, in its order
+/* kind_scope.c - the scope report: what it asks, in its order
  *
  * What a responder reads first stands first. Wording: no sentence says that something did not happen; what was not seen
  * is said with the population it was not seen in.
@@ -11,7 +11,27 @@
 	"band=Length,decode_worker=Answered by,owner_count=Owners known,candidate_owners=Candidates,"  \
 	"reasons=Why,refs=Records"
 
-const struct section scope_sections[] = {
+static const struct blank blanks[] = {
+    {"phase", "Phase", "first, follow-up or final report"},
+    {"marking", "Marking", "traffic light (TLP) or own classification of this paper"},
+    {"approver", "Approval", "name, function, date; this issue is a draft"},
+    {"detected", "Detection",
+     "when and how the incident was noticed, and by whom; start of each clock with its reason"},
+    {"root-cause", "Root cause",
+     "what went wrong in design, test and operation; the mechanism seen in the logs stands under "
+     "Method"},
+    {"severity", "Severity", "class by your own scheme, with the reasoning"},
+    {"consequences", "Likely consequences", "for the tenants on both sides; categories of data are not in the logs"},
+    {"notification", "Whom to notify",
+     "decision for each tenant, authority and contract, with the reasoning, also where the "
+     "decision is not to notify"},
+    {"actions-taken", "Actions taken", "what was done, when, by whom, and the measured effect"},
+    {"actions-planned", "Actions planned", "what will be done, by whom, until when"},
+    {"custody", "Collection of the evidence",
+     "who collected each source, when and how; that the copies equal the originals"},
+};
+
+static const struct section sections[] = {
     {.id = "days",
      .title = "Affected responses per day",
      .query = "report_days",
@@ -140,4 +160,15 @@ const struct section scope_sections[] = {
      .shown = "source=Source,path=Path,worker=Worker,offset_s=Offset (s),bound_s=Wrong by at most (s),basis=Basis",
      .text = "Offset subtracted from each source's times to reach UTC, and what it rests on."},
 };
-const size_t n_scope_sections = ARRAY_SIZE(scope_sections);
+
+const struct kind kind_scope = {
+    .name = "scope",
+    .sheet = "scope.xsl",
+    .readers = READERS_OPERATOR,
+    .numbers = &case_numbers,
+    .blanks = blanks,
+    .n_blanks = ARRAY_SIZE(blanks),
+    .sections = sections,
+    .n_sections = ARRAY_SIZE(sections),
+    .figures = put_figures,
+};

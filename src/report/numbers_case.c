@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* numbers_case.c - the numbers of a whole case, and what its evidence takes away */
+#include "facts.h"
+
+static const struct number numbers[] = {
+    {"population", "responses", NULL, COUNTED},
+    {"C1", "responses", "population", FOUND},
+    {"C2", "responses", "population", FOUND},
+    {"C3", "responses", "population", FOUND},
+    {"C4", "responses", "population", COUNTED},
+    {"C5", "responses", "population", FOUND},
+    {"affected", "responses", "population", FOUND},
+    {"affected_at_most", "responses", "population", AT_MOST},
+    {"conflicts", "responses", "population", COUNTED},
+    {"affected_over_pool", "responses", "affected", FOUND},
+    {"affected_boundary", "responses", "affected", FOUND},
+    {"affected_cross_tenant", "responses", "affected", FOUND},
+    {"affected_same_tenant", "responses", "affected", FOUND},
+    {"affected_owner_unknown", "responses", "affected", COUNTED},
+    {"affected_tenants", "tenants", NULL, FOUND},
+    {"t_known", "responses", "population", COUNTED},
+    {"a_known", "responses", "population", COUNTED},
+    {"l_known", "responses", "population", COUNTED},
+    {"d_known", "responses", "population", COUNTED},
+    {"tenant_unknown", "responses", "population", COUNTED},
+    {"start_unknown", "responses", "population", COUNTED},
+    {"searchable", "responses", "population", COUNTED},
+    {"limit_least", "tokens", NULL, COUNTED},
+    {"owners", "requests", NULL, COUNTED},
+    {"E1", "requests", "owners", FOUND},
+    {"E2", "requests", "owners", FOUND},
+    {"E3", "requests", "owners", FOUND},
+    {"E4", "requests", "owners", COUNTED},
+    {"E5", "requests", "owners", FOUND},
+    {"exposed_tenants", "tenants", NULL, FOUND},
+    {"candidate_tenants", "tenants", NULL, FOUND},
+    {"sources", "sources", NULL, COUNTED},
+    {"sources_unread", "sources", "sources", COUNTED},
+    {"records", "records", NULL, COUNTED},
+    {"parsed", "records", "records", COUNTED},
+    {"context", "records", "records", COUNTED},
+    {"unparsed", "records", "records", COUNTED},
+    {"duplicate", "records", "records", COUNTED},
+    {"gaps", "gaps", NULL, COUNTED},
+    {"workers", "workers", NULL, COUNTED},
+    {"workers_page_log", "workers", "workers", COUNTED},
+    {"clocks", "sources", NULL, COUNTED},
+    {"clocks_unbounded", "sources", "clocks", COUNTED},
+    {"window_s", "worker-seconds", NULL, COUNTED},
+    {"seen_s", "worker-seconds", "window_s", COUNTED},
+};
+
+static const char recipient_sql[] =
+    "SELECT count(*) AS population, total(class = 'C1') AS C1, total(class = 'C2') AS C2, total(class = 'C3') AS C3,"
+    " total(class = 'C4') AS C4, total(class = 'C5') AS C5, total(class IN ('C1', 'C2')) AS affected,"
+    " total(class <> 'C4') AS affected_at_most, total(conflict) AS conflicts,"
+    " total(class IN ('C1', 'C2') AND band = 'over_pool') AS affected_over_pool,"
+    " total(class IN ('C1', 'C2') AND band = 'boundary') AS affected_boundary,"
+    " total(class IN ('C1', 'C2') AND cross_tenant = 'yes') AS affected_cross_tenant,"
+    " total(class IN ('C1', 'C2') AND cross_tenant = 'no') AS affected_same_tenant,"
+    " total(class IN ('C1', 'C2') AND cross_tenant = 'unknown') AS affected_owner_unknown,"
+    " count(DISTINCT CASE WHEN class IN ('C1', 'C2') THEN tenant END) AS affected_tenants,"
+    " total(t <> 'unknown') AS t_known, total(a <> 'unknown') AS a_known, total(l <> 'unknown') AS l_known,"
+    " total(d <> 'unknown') AS d_known, total(tenant IS NULL) AS tenant_unknown,"
+    " total(started_at IS NULL) AS start_unknown,"
+    " total(tenant IS NOT NULL AND prompt_tokens IS NOT NULL AND f.input_limit IS NOT NULL AND started_at IS NOT NULL)"
+    " AS searchable, min(CASE WHEN class IN ('C1', 'C2') THEN f.input_limit END) AS limit_least,"
+    " min(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-first\","
+    " max(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-last\","
+    " CASE WHEN total(class IN ('C1', 'C2')) = total(class IN ('C1', 'C2') AND b.started_ns IS NOT NULL)"
+    " THEN min(CASE WHEN class IN ('C1', 'C2') THEN b.started_ns END) END AS \"exposed-first\","
+    " min(started_at) AS \"population-first\", max(started_at) AS \"population-last\","
+    " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\""
+    " FROM findings() f LEFT JOIN leg g ON g.leg = f.decode_leg LEFT JOIN boot b ON b.boot = g.boot";
+
+static const char exposed_sql[] =
+    "SELECT count(*) AS owners, total(class = 'E1') AS E1, total(class = 'E2') AS E2, total(class = 'E3') AS E3,"
+    " total(class = 'E4') AS E4, total(class = 'E5') AS E5,"
+    " count(DISTINCT CASE WHEN class IN ('E1', 'E2') THEN tenant END) AS exposed_tenants,"
+    " count(DISTINCT CASE WHEN class IN ('E3', 'E5') THEN tenant END) AS candidate_tenants FROM exposed()";
+
+static const char case_sql[] =
+    "SELECT (SELECT count(*) FROM source) AS sources,"
+    " (SELECT count(*) FROM source WHERE status <> 'ingested') AS sources_unread,"
+    " (SELECT total(records) FROM source) AS records, (SELECT total(parsed) FROM source) AS parsed,"
+    " (SELECT total(context) FROM source) AS context, (SELECT total(unparsed) FROM source) AS unparsed,"
+    " (SELECT total(duplicate) FROM source) AS duplicate, (SELECT count(*) FROM gap) AS gaps,"
+    " (SELECT count(*) FROM worker) AS workers, (SELECT total(has_page_log) FROM worker) AS workers_page_log,"
+    " (SELECT count(DISTINCT source) FROM clock) AS clocks, (SELECT count(DISTINCT source) FROM clock WHERE bound_ns "
+    "IS NULL) AS clocks_unbounded";
+
+static const char window_sql[] =
+    "WITH s AS (SELECT min(started_at) / 1000000000 AS a, max(coalesce(finished_at, started_at)) / 1000000000 AS b"
+    " FROM findings())"
+    "SELECT coalesce(sum(b - a), 0) AS window_s,"
+    " coalesce(sum(max(0, min(w.last_ns / 1000000000, b) - max(w.first_ns / 1000000000, a))), 0) AS seen_s"
+    " FROM worker w CROSS JOIN s";
+
+const char *const case_statements[N_CASE_STATEMENTS] = {recipient_sql, exposed_sql, case_sql, window_sql};
+
+static const struct limit limits[] = {
+    {"no_page_log", "workers", "workers_page_log", "workers",
+     "have no page log: whose content their requests read cannot be seen, owners there are candidates"},
+    {"lineage", "population", "l_known", "population", "have an unknown lineage (L)"},
+    {"trigger", "population", "t_known", "population", "have an unknown trigger (T)"},
+    {"build", "population", "a_known", "population", "have an unknown build or mode (A)"},
+    {"delivery", "population", "d_known", "population", "have an unknown delivery (D)"},
+    {"tenant", "tenant_unknown", NULL, "population", "name no tenant"},
+    {"start", "start_unknown", NULL, "population", "have no known start, and stand in no day of the figures"},
+    {"unread", "sources_unread", NULL, "sources",
+     "could not be read to their end or recognised: nothing rests on them"},
+    {"unparsed", "unparsed", NULL, "records", "were not understood: they are kept, and can be searched"},
+    {"gaps", "gaps", NULL, NULL, "are known in sequences, sources and clocks"},
+    {"clocks", "clocks_unbounded", NULL, "clocks", "have no bound on how wrong their clock may be"},
+};
+
+const struct number_set case_numbers = {.numbers = numbers,
+					.n_numbers = ARRAY_SIZE(numbers),
+					.statements = case_statements,
+					.n_statements = N_CASE_STATEMENTS,
+					.limits = limits,
+					.n_limits = ARRAY_SIZE(limits)};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* numbers_tenant.c - the numbers of one tenant: its own responses and requests, and how well they are known
+ *
+ * Of others there is a band alone, and only where it takes certainty away: what names no tenant may be this one's.
+ */
+#include "facts.h"
+
+static const struct number numbers[] = {
+    {"population", "responses", NULL, COUNTED},
+    {"C1", "responses", "population", FOUND | PART},
+    {"C2", "responses", "population", FOUND | PART},
+    {"C3", "responses", "population", FOUND | PART},
+    {"C4", "responses", "population", PART},
+    {"C5", "responses", "population", FOUND | PART},
+    {"own_content", "responses", "population", COUNTED},
+    {"t_known", "responses", "population", COUNTED},
+    {"a_known", "responses", "population", COUNTED},
+    {"l_known", "responses", "population", COUNTED},
+    {"d_known", "responses", "population", COUNTED},
+    {"start_unknown", "responses", "population", COUNTED},
+    {"legs_known", "responses", "population", COUNTED},
+    {"page_logged", "responses", "population", COUNTED},
+    {"owners", "requests", NULL, COUNTED},
+    {"E1", "requests", "owners", FOUND | PART},
+    {"E2", "requests", "owners", FOUND | PART},
+    {"E3", "requests", "owners", FOUND | PART},
+    {"E4", "requests", "owners", PART},
+    {"E5", "requests", "owners", FOUND | PART},
+    {"unnamed_responses", "responses", NULL, BANDED},
+    {"unnamed_requests", "requests", NULL, BANDED},
+    {"gaps", "gaps", NULL, HIDDEN},
+};
+
+static const char recipient_sql[] =
+    "SELECT count(*) AS population, total(class = 'C1') AS C1, total(class = 'C2') AS C2, total(class = 'C3') AS C3,"
+    " total(class = 'C4') AS C4, total(class = 'C5') AS C5,"
+    " total(class IN ('C1', 'C2') AND cross_tenant = 'no') AS own_content,"
+    " total(t <> 'unknown') AS t_known, total(a <> 'unknown') AS a_known, total(l <> 'unknown') AS l_known,"
+    " total(d <> 'unknown') AS d_known, total(started_at IS NULL) AS start_unknown,"
+    " total(decode_worker IS NOT NULL AND (prefill_worker IS NOT NULL OR decode_worker IN"
+    " (SELECT name FROM worker WHERE role = 'unified'))) AS legs_known,"
+    " total(coalesce(decode_worker IN (SELECT name FROM worker WHERE has_page_log) AND"
+    " (prefill_worker IS NULL OR prefill_worker IN (SELECT name FROM worker WHERE has_page_log)), 0)) AS page_logged,"
+    " min(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-first\","
+    " max(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-last\","
+    " min(started_at) AS \"population-first\", max(started_at) AS \"population-last\","
+    " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\""
+    " FROM findings() WHERE tenant = :tenant";
+
+static const char exposed_sql[] =
+    "SELECT count(*) AS owners, total(class = 'E1') AS E1, total(class = 'E2') AS E2, total(class = 'E3') AS E3,"
+    " total(class = 'E4') AS E4, total(class = 'E5') AS E5 FROM exposed() WHERE tenant = :tenant";
+
+static const char unnamed_sql[] =
+    "SELECT (SELECT total(class <> 'C4') FROM findings() WHERE tenant IS NULL) AS unnamed_responses,"
+    " (SELECT total(class <> 'E4') FROM exposed() WHERE tenant IS NULL) AS unnamed_requests,"
+    " (SELECT count(*) FROM gap) AS gaps";
+
+static const char *const statements[] = {recipient_sql, exposed_sql, unnamed_sql};
+
+static const struct limit limits[] = {
+    {"unnamed_responses", "unnamed_responses", NULL, NULL,
+     "of the service that are not excluded name no customer: whether one of them is yours is not known"},
+    {"unnamed_requests", "unnamed_requests", NULL, NULL,
+     "of the service that may have been read name no customer: whether one of them is yours is not known"},
+    {"lineage", "population", "l_known", "population",
+     "have an unknown lineage: whose content they rest on is not logged"},
+    {"trigger", "population", "t_known", "population", "have an unknown trigger"},
+    {"build", "population", "a_known", "population", "have an unknown build or mode of the service"},
+    {"delivery", "population", "d_known", "population", "have an unknown delivery"},
+    {"legs", "population", "legs_known", "population", "went through the service by a way that the logs hold in part"},
+    {"page_log", "population", "page_logged", "population",
+     "were served where no page log was kept: who read their content is then not logged"},
+    {"start", "start_unknown", NULL, "population", "have no known start"},
+};
+
+const struct number_set tenant_numbers = {numbers, ARRAY_SIZE(numbers), statements, ARRAY_SIZE(statements),
+					  limits,  ARRAY_SIZE(limits)};
