@@ -13,7 +13,7 @@
 -- column: content_of text -  whose it is: another customer, yourself, not known
 -- column: delivered tri -  did at least one byte or token of content leave?
 -- order:  started_at, request
--- empty:  each own response is excluded (C4) by a named predicate
+-- empty:  the own responses are excluded (C4), by named predicates
 SELECT f.request,
        (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM alias own_id WHERE own_id.request = f.request_id
           AND own_id.kind IN ('response_id', 'gateway_id', 'trace_id') AND value <> f.request ORDER BY value)) AS response_ids,

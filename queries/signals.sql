@@ -33,12 +33,12 @@ WITH all_of AS MATERIALIZED (
        ('S1', 'the trigger condition met more than once by one tenant', 1, 'whether the length was meant'),
        ('S2', 'a prompt at or over the input limit by at most one in a hundred', 1, 'whether the length was meant'),
        ('S3', 'such a prompt within a day after one of the same tenant just below the limit (a search for the limit)', 1,
-        'a search over more than a day, or by several accounts'),
+        'a search over more than a day, or by more than one account'),
        ('S4', 'the trigger condition met again by the same tenant within a minute after a delivered response', 1,
         'what the recipient did with the response'),
        ('S5', 'the trigger condition met at or after the time of disclosure', :disclosed IS NOT NULL,
         'who knew of it before; the time of disclosure is entered by a person'),
-       ('S6', 'the trigger condition met by several tenants from one client address', 0, 'client addresses: events do not hold them'))
+       ('S6', 'the trigger condition met by more than one tenant from one client address', 0, 'client addresses: events do not hold them'))
 SELECT s.signal, s.searched_for, (SELECT count(*) FROM all_of) AS population, CASE WHEN s.done THEN (SELECT count(*) FROM f) END AS searched,
        CASE WHEN s.done THEN (SELECT count(*) FROM hit h WHERE h.signal = s.signal) END AS matches,
        CASE WHEN s.done THEN (SELECT count(DISTINCT h.tenant) FROM hit h WHERE h.signal = s.signal) END AS tenants,

@@ -46,7 +46,7 @@
       begun from <xsl:apply-templates select="r:population-first" mode="time"/> until before <xsl:apply-templates select="r:population-before" mode="time"/></xsl:if>.
       Whose content a response rests on is decided for <xsl:call-template name="share"><xsl:with-param name="id">l_known</xsl:with-param></xsl:call-template>;
       <xsl:call-template name="share"><xsl:with-param name="id">page_logged</xsl:with-param></xsl:call-template> were served where page logs were kept, which show who read what.
-      Requests of yours that no log holds are in none of these numbers.
+      Requests of yours that no log holds are not in these numbers.
       <xsl:if test="/r:report/r:header/r:as-of">As of <xsl:apply-templates select="/r:report/r:header/r:as-of" mode="time"/>, issue <xsl:value-of select="/r:report/r:header/r:issue"/>.</xsl:if></p>
   </xsl:template>
 
@@ -54,7 +54,7 @@
     <section id="statement" aria-labelledby="h-statement">
       <h2 id="h-statement">Summary</h2>
       <xsl:if test="r:trigger-stands = 'no' or r:build-stands = 'no'">
-        <p class="warning">A confirmed response contradicts what was first assumed of the cause. That assumption excludes nothing in this paper.</p>
+        <p class="warning">A C1 response contradicts what was first assumed of the cause. That assumption excludes nothing in this paper.</p>
       </xsl:if>
       <div class="statement">
         <xsl:choose>
@@ -116,7 +116,7 @@
           <xsl:call-template name="share"><xsl:with-param name="id">C5</xsl:with-param></xsl:call-template> of your responses and for
           <xsl:call-template name="share"><xsl:with-param name="id">E5</xsl:with-param></xsl:call-template> of your requests; they are listed below.
           For the others: </xsl:when>
-        <xsl:otherwise>Of your responses in the evidence 0 are confirmed, 0 probable, 0 possible, and 0 could not be determined; the same holds for your requests. </xsl:otherwise>
+        <xsl:otherwise>Of your responses in the evidence 0 are confirmed (C1), 0 probable (C2), 0 possible (C3), and 0 could not be determined (C5); the same holds for your requests. </xsl:otherwise>
       </xsl:choose>
       <xsl:call-template name="share"><xsl:with-param name="id">C4</xsl:with-param></xsl:call-template> of your responses are each excluded by something that was found out (C4), and of
       <xsl:call-template name="share"><xsl:with-param name="id">E4</xsl:with-param></xsl:call-template> of your requests 0 reads by others are known or suspected (E4).</p>
@@ -160,7 +160,7 @@
         <xsl:when test="$kind = 'notice-exposed'">
           <dl class="people">
             <dt>E1, E2</dt><dd>Page logs name the memory that held content of this request when another answer was computed over it; or a mark of it stands in that answer. Logs do not say which words came out of it, or whether somebody read the answer.</dd>
-            <dt>E3</dt><dd>An answer read content that nobody logged the owner of, and this request had lived in the same memory before; or it was read by a request of which no answer is known. It is one candidate of possibly many.</dd>
+            <dt>E3</dt><dd>An answer read content that nobody logged the owner of, and this request had lived in the same memory before; or it was read by a request of which no answer is known. It is one candidate; others lived there too.</dd>
             <dt>E5</dt><dd>It is a candidate for answers of which it could not be determined whether they read anything.</dd>
             <dt>Customers</dt><dd>Who the others are is not said, as they are not told who you are. Their number is a band.</dd>
           </dl>
@@ -168,8 +168,8 @@
         <xsl:when test="$kind = 'notice-recipient'">
           <dl class="people">
             <dt>C1</dt><dd>Page logs show that the answer was computed over content of another request and was delivered, or a mark of another request stands in it. Logs do not say which words came out of it.</dd>
-            <dt>C2</dt><dd>The same is probable: the conditions of the defect were met, and what the answer read, or whether it was delivered, is not logged.</dd>
-            <dt>C3, C5</dt><dd>Possible; could not be determined. A missing log is a reason to stand here.</dd>
+            <dt>C2</dt><dd>The conditions of the defect were met, and what the answer read, or whether it was delivered, is not logged.</dd>
+            <dt>C3, C5</dt><dd>Neither shown nor excluded; a missing log is a reason to stand here.</dd>
             <dt>Whose</dt><dd>This paper says nothing of the customers whose content it was.</dd>
           </dl>
         </xsl:when>

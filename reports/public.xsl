@@ -33,25 +33,25 @@
     <section id="statement" aria-labelledby="h-statement">
       <h2 id="h-statement">Who was concerned</h2>
       <xsl:if test="r:trigger-stands = 'no' or r:build-stands = 'no'">
-        <p class="warning">A confirmed response contradicts what was first assumed of the cause. That assumption excludes nothing in this paper.</p>
+        <p class="warning">A C1 response contradicts what was first assumed of the cause. That assumption excludes nothing in this paper.</p>
       </xsl:if>
       <div class="statement">
         <p><b>Responses that hold what was not the recipient's own:</b> of
           <xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> responses in the evidence<xsl:if test="r:population-first">,
           begun from <xsl:apply-templates select="r:population-first" mode="time"/> until before <xsl:apply-templates select="r:population-before" mode="time"/></xsl:if>,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">C1</xsl:with-param></xsl:call-template></b> are confirmed,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">C2</xsl:with-param></xsl:call-template></b> probable,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">C3</xsl:with-param></xsl:call-template></b> possible, and
-          <b><xsl:call-template name="n"><xsl:with-param name="id">C5</xsl:with-param></xsl:call-template></b> could not be determined.
-          Those confirmed or probable went to <xsl:call-template name="n"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template> customers<xsl:if test="r:affected-first">,
+          <b><xsl:call-template name="n"><xsl:with-param name="id">C1</xsl:with-param></xsl:call-template></b> are confirmed (C1),
+          <b><xsl:call-template name="n"><xsl:with-param name="id">C2</xsl:with-param></xsl:call-template></b> probable (C2),
+          <b><xsl:call-template name="n"><xsl:with-param name="id">C3</xsl:with-param></xsl:call-template></b> possible (C3), and
+          <b><xsl:call-template name="n"><xsl:with-param name="id">C5</xsl:with-param></xsl:call-template></b> could not be determined (C5).
+          Those of C1 and C2 went to <xsl:call-template name="n"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template> customers<xsl:if test="r:affected-first">,
           and began from <xsl:apply-templates select="r:affected-first" mode="time"/> until before <xsl:apply-templates select="r:affected-before" mode="time"/></xsl:if>.</p>
         <p><b>Requests that others read:</b> of
           <xsl:call-template name="n"><xsl:with-param name="id">owners</xsl:with-param></xsl:call-template> requests,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template></b> are confirmed as read,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">E2</xsl:with-param></xsl:call-template></b> probable,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">E3</xsl:with-param></xsl:call-template></b> possible, and
-          <b><xsl:call-template name="n"><xsl:with-param name="id">E5</xsl:with-param></xsl:call-template></b> could not be determined.
-          Those confirmed or probable belong to <xsl:call-template name="n"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template> customers.
+          <b><xsl:call-template name="n"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template></b> are confirmed as read (E1),
+          <b><xsl:call-template name="n"><xsl:with-param name="id">E2</xsl:with-param></xsl:call-template></b> probable (E2),
+          <b><xsl:call-template name="n"><xsl:with-param name="id">E3</xsl:with-param></xsl:call-template></b> possible (E3), and
+          <b><xsl:call-template name="n"><xsl:with-param name="id">E5</xsl:with-param></xsl:call-template></b> could not be determined (E5).
+          Those of E1 and E2 belong to <xsl:call-template name="n"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template> customers.
           <xsl:if test="r:affected-first">This side begins earlier: memory keeps its content until it is overwritten, so what was read can date back to
             <xsl:choose><xsl:when test="r:exposed-first"><xsl:apply-templates select="r:exposed-first" mode="time"/></xsl:when>
             <xsl:otherwise>a time before the logs begin</xsl:otherwise></xsl:choose>.</xsl:if></p>

@@ -264,7 +264,7 @@
 
   <!-- how a class comes about -->
   <xsl:template name="rules">
-      <p>For each response five predicates are answered yes, no or unknown: T the trigger was met (prompt at or over the input limit of
+      <p>A response has five predicates, answered yes, no or unknown: T the trigger was met (prompt at or over the input limit of
         the prefill boot that served it, or a hand-off mismatch was seen), A an affected build and mode served it, L page lineage shows
         a foreign read, D at least one byte or token was delivered, X direct content evidence. The first rule that fits gives the class:</p>
       <div class="scroll" tabindex="0" role="region" aria-label="Rules"><table>

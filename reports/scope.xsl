@@ -23,7 +23,7 @@
     <section id="statement" aria-labelledby="h-statement">
       <h2 id="h-statement">Statement of scope</h2>
       <xsl:if test="r:trigger-stands = 'no' or r:build-stands = 'no'">
-        <p class="warning">A confirmed response contradicts the assumed <xsl:if test="r:trigger-stands = 'no'">trigger</xsl:if>
+        <p class="warning">A C1 response contradicts the assumed <xsl:if test="r:trigger-stands = 'no'">trigger</xsl:if>
           <xsl:if test="r:trigger-stands = 'no' and r:build-stands = 'no'"> and the assumed </xsl:if>
           <xsl:if test="r:build-stands = 'no'">affected builds</xsl:if>. That assumption excludes nothing in this report.</p>
       </xsl:if>
@@ -37,7 +37,7 @@
           At most <xsl:call-template name="share"><xsl:with-param name="id">affected_at_most</xsl:with-param></xsl:call-template> of the responses seen are affected;
           responses that no log holds are not in these numbers.</p>
         <xsl:if test="r:affected-first">
-          <p><b>Recipient window:</b> confirmed and probable responses started from
+          <p><b>Recipient window:</b> C1 confirmed and C2 probable responses started from
             <xsl:apply-templates select="r:affected-first" mode="time"/> until before <xsl:apply-templates select="r:affected-before" mode="time"/>. They went to
             <xsl:call-template name="n"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template> named tenants.
             <xsl:call-template name="share"><xsl:with-param name="id">affected_over_pool</xsl:with-param></xsl:call-template> had a prompt longer than the pool,

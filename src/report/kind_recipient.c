@@ -11,8 +11,8 @@ static const struct blank blanks[] = {
     {"reply-until", "Reply until", "date"},
     {"reply-found", "Reply: found and where it was kept", "yours to complete: systems, logs, caches, files, back-ups"},
     {"reply-forwarded", "Reply: passed on", "yours to complete: to whom, when; also to automatic systems"},
-    {"reply-deleted", "Reply: deleted", "yours to complete: yes or no for each response, date"},
-    {"reply-name", "Reply: confirmed by", "yours to complete: name, function, date"},
+    {"reply-deleted", "Reply: deleted", "yours to complete: yes or no by response, date"},
+    {"reply-name", "Reply: signed by", "yours to complete: name, function, date"},
 };
 
 static const struct section sections[] = {
@@ -33,7 +33,7 @@ static int refuse(struct facts *f)
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
 		if (number_value(f, classes[i]))
 			return 0;
-	err_set(f->err, ERR_INPUT, "each response of this tenant is excluded");
+	err_set(f->err, ERR_INPUT, "the responses of this tenant are excluded");
 	return err_hint(f->err, "notice-none, or notice-exposed, is what there is to say");
 }
 

@@ -23,7 +23,7 @@ static const struct blank blanks[] = {
     {"severity", "Severity", "class by your own scheme, with the reasoning"},
     {"consequences", "Likely consequences", "for the tenants on both sides; categories of data are not in the logs"},
     {"notification", "Whom to notify",
-     "decision for each tenant, authority and contract, with the reasoning, also where the "
+     "decision by tenant, authority and contract, with the reasoning, also where the "
      "decision is not to notify"},
     {"actions-taken", "Actions taken", "what was done, when, by whom, and the measured effect"},
     {"actions-planned", "Actions planned", "what will be done, by whom, until when"},
@@ -43,7 +43,7 @@ static const struct section sections[] = {
      .query = "scope",
      .classes = "C1,C2",
      .shown = RESPONSE_SHOWN,
-     .empty = "no response is confirmed or probable on the evidence that was read; see C3, C5 and the limits",
+     .empty = "0 responses are C1 confirmed or C2 probable on the evidence that was read; see C3, C5 and the limits",
      .text = "Confirmed (C1) and probable (C2) responses: who received what was not theirs. Where no page log tells, "
 	     "'candidates' is the number of requests whose content the pages may have held."},
     {.id = "open",
@@ -51,7 +51,7 @@ static const struct section sections[] = {
      .query = "scope",
      .classes = "C3,C5",
      .shown = RESPONSE_SHOWN,
-     .empty = "each response of the population is confirmed, probable, or excluded by a named predicate",
+     .empty = "the population is C1 confirmed, C2 probable, or excluded by a named predicate",
      .text = "Possible (C3), and those that could not be determined (C5). A missing log is a reason to stand here, "
 	     "never a reason to be excluded."},
     {.id = "tenants",
@@ -134,12 +134,12 @@ static const struct section sections[] = {
      .query = "conflicts",
      .shown = "class=Class,request=Request,tenant=Recipient,started_at=Started,predicates=Predicates,reasons=Why,refs="
 	      "Records",
-     .text = "Where one source contradicts another. None of these is averaged away."},
+     .text = "Where one source contradicts another. They are listed, not averaged."},
     {.id = "excluded",
-     .title = "Responses not affected, and why",
+     .title = "Responses excluded (C4), and why",
      .query = "report_excluded",
      .shown = "rule=Rule,excluded_by=Excluded by,responses=Responses",
-     .text = "Each response of class C4 is excluded by a named predicate. The rules stand under Method."},
+     .text = "Responses of class C4 are excluded by a named predicate. The rules stand under Method."},
     {.id = "questions",
      .title = "Open questions",
      .query = "report_open",

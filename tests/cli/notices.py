@@ -191,6 +191,16 @@ def small_case(box):
     expect(not re.search(r"req-0000|tenant-\d|10:00:0[1-9]", text), "no id and no exact time in the public report")
 
 
+def wording(box):
+    """What `lint` finds in a page is the blanks that a person has to fill in."""
+    pages = sorted(os.path.join(d, f) for d, _, names in os.walk(box.dir) for f in names if f.endswith(".html"))
+    once = {re.sub(r"T(-[A-Z2-7]{4}){4}", "", p): p for p in pages}
+    expect(len(once) > 8, f"pages of each kind: {once}")
+    for page in once.values():
+        found = box.json("lint", page, code=(0, 1))["rows"]
+        expect(not [r for r in found if r["rule"] != "blank"], f"{page}: {[r for r in found if r['rule'] != 'blank']}")
+
+
 def optional_validator(box):
     """html-validate, when somebody has it; never fetched."""
     if not shutil.which("html-validate"):
@@ -210,4 +220,5 @@ with Box() as box:
     refusals(box, tenants[0])
     nothing_known(box)
     small_case(box)
+    wording(box)
     optional_validator(box)
