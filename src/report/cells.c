@@ -8,7 +8,8 @@
  */
 #include <string.h>
 
-#include "facts.h"
+#include "numbers.h"
+#include "pagetrail/macros.h"
 
 struct bounds {
 	int64_t low, high;

@@ -8,6 +8,7 @@
 
 #include <libxml/tree.h>
 
+#include "numbers.h"
 #include "pagetrail/buf.h"
 #include "pagetrail/json.h"
 #include "pagetrail/limits.h"
@@ -24,15 +25,6 @@ enum { PAGE_ROWS_MAX = 500, PAGE_LIST_MAX = 60 };
 
 struct kind;
 struct touched;
-
-/* A number as it was counted, and what of it is printed (cells.c). */
-enum cell_shown { CELL_SHOWN, CELL_FEW, CELL_WITHHELD };
-struct cell {
-	int64_t value;
-	bool known;
-	enum cell_shown shown;
-};
-enum { NUMBERS_MAX = 64, SMALL_CELL = 5 };
 
 /* What is the same in every document of one run. */
 struct facts {
@@ -71,32 +63,6 @@ struct blank {
 	const char *id, *title, *text;
 };
 
-enum number_how {
-	COUNTED = 0,
-	FOUND = 1,   /* a finding: with gaps, at least so many */
-	AT_MOST = 2, /* an upper bound */
-	HIDDEN = 4,  /* others follow from it; it is not printed */
-	BANDED = 8,  /* its band alone: it tells of others */
-	PART = 16,   /* the parts of a population add up to it */
-	OPEN = 32,   /* tells of nobody: printed as it is, however small */
-};
-/* A number of the document: a column of one of the statements of its set. */
-struct number {
-	const char *id, *unit, *population;
-	unsigned how; /* enum number_how, together */
-};
-/* What the evidence takes away: count - less, also when that is 0. Ids of numbers. */
-struct limit {
-	const char *id, *count, *less, *of, *text;
-};
-struct number_set {
-	const struct number *numbers;
-	size_t n_numbers;
-	const char *const *statements; /* one row each; parameter :tenant */
-	size_t n_statements;
-	const struct limit *limits;
-	size_t n_limits;
-};
 enum { N_CASE_STATEMENTS = 4 };
 extern const char *const case_statements[N_CASE_STATEMENTS];
 extern const struct number_set case_numbers, tenant_numbers;
@@ -156,7 +122,6 @@ struct limit_row {
 	bool banded;
 };
 int put_limit(struct facts *f, xmlNodePtr list, const struct limit_row *l) MUST_CHECK;
-void cells_suppress(const struct number_set *set, struct cell *cells);
 /* Limits: of how many responses of f->tenant a gap of each kind touches the time and place. */
 int put_touched(struct facts *f, xmlNodePtr list) MUST_CHECK;
 int touched_form(struct buf *b, struct err *err) MUST_CHECK; /* its words */

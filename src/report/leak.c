@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/limits.h"
 #include "pagetrail/stamp.h"
 
 enum { CLASSES = 5, SHORT_BYTES = 8 };

@@ -7,7 +7,10 @@
  */
 #pragma once
 
-#include "facts.h"
+#include "pagetrail/text.h"
+
+struct facts;
+struct audience_key;
 
 enum leak_kind { LEAK_TENANT, LEAK_PSEUDONYM, LEAK_REQUEST, LEAK_TIME };
 
@@ -31,7 +34,6 @@ struct leak_hit {
 /* 1: something was found. own: row of the tenant that the bytes are for; 0: of none. */
 int leak_search(struct leak *l, struct text bytes, uint32_t own, struct leak_hit *ret, struct err *err) MUST_CHECK;
 /* All of a case: names of tenants, requests with all their ids, times of what they did. audience: of pseudonyms; may be NULL. */
-struct audience_key;
 int leak_load(struct leak *l, struct facts *f, const struct audience_key *audience, struct err *err) MUST_CHECK;
 uint64_t leak_names(const struct leak *l);
 uint64_t leak_left_out(const struct leak *l);

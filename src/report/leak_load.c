@@ -2,6 +2,7 @@
 /* leak_load.c - all of a case that is somebody's */
 #include <stdlib.h>
 
+#include "facts.h"
 #include "leak.h"
 #include "pagetrail/case_key.h"
 #include "pagetrail/stamp.h"

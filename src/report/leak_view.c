@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "leak.h"
+#include "pagetrail/buf.h"
+#include "pagetrail/limits.h"
 
 static int hex_at(char c)
 {

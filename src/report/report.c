@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "facts.h"
 #include "leak.h"
 #include "output.h"
 #include "pagetrail/wording.h"
