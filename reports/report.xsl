@@ -237,10 +237,10 @@
   <xsl:template match="r:blanks">
     <section id="people" aria-labelledby="h-people">
       <h2 id="h-people">For people to complete</h2>
-      <p><xsl:value-of select="@count"/> entries that the program does not make. An issue with open entries is a draft.</p>
+      <p>Entries that the program does not make: <xsl:value-of select="@count"/> open. An issue with open entries is a draft.</p>
       <dl class="people">
         <xsl:for-each select="r:blank"><dt><xsl:value-of select="@title"/></dt>
-          <dd><span class="tbc">[TO BE COMPLETED: <xsl:value-of select="@id"/>]</span><xsl:text> </xsl:text><xsl:value-of select="."/></dd></xsl:for-each>
+          <dd><xsl:apply-templates select="." mode="person"/></dd></xsl:for-each>
       </dl>
     </section>
   </xsl:template>
@@ -261,6 +261,14 @@
         </xsl:if>
   </xsl:template>
   <xsl:template name="basis-last"><dl class="head"><xsl:for-each select="/r:report/r:header"><xsl:call-template name="basis"/></xsl:for-each></dl></xsl:template>
+  <!-- what a person said, or has to say -->
+  <xsl:template match="*" mode="person">
+    <xsl:choose>
+      <xsl:when test="@state"><xsl:if test="@state = 'not-applicable'"><b>Does not apply:</b><xsl:text> </xsl:text></xsl:if><xsl:value-of select="."/>
+        <span class="by"> (<xsl:value-of select="@by"/>, <xsl:value-of select="@on"/>)</span></xsl:when>
+      <xsl:otherwise><span class="tbc">[TO BE COMPLETED: <xsl:value-of select="@id"/><xsl:value-of select="../@citation"/>]</span><xsl:text> </xsl:text><xsl:value-of select="."/></xsl:otherwise>
+    </xsl:choose>
+  </xsl:template>
 
   <!-- how a class comes about -->
   <xsl:template name="rules">

@@ -15,6 +15,8 @@
 #define RESYNC_BYTES_EACH        4
 /* A whole-document format (server_info, kubectl get -o json) is read into memory up to this size. */
 #define DOCUMENT_MAX_BYTES       (16 * MIB)
+/* Answers, and tables of regimes, that a person writes. */
+#define SIDE_FILE_MAX_BYTES      (4 * MIB)
 /* A policy: an OSV document with some thousands of versions; and its list of commits, about a million lines. */
 #define POLICY_MAX_BYTES         (4 * MIB)
 #define POLICY_COMMITS_MAX_BYTES (64 * MIB)

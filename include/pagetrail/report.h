@@ -29,6 +29,12 @@ struct report_options {
 	const struct case_key *key; /* for pseudonyms; may be NULL for kinds that have none */
 	int64_t round_s;            /* of times that are others' too, in seconds: 3600 or 86400 */
 	struct text note;           /* what a person adds to papers that leave the house */
+	struct text answers;        /* to blanks, as reports/answers.rng says; ptr NULL: none */
+	bool approved;              /* by a person: refused while a blank is open */
+	const char *regime;         /* of a worksheet; NULL: each */
+	struct text regimes;        /* in place of our own, as reports/regimes.rng says; ptr NULL: ours */
+	struct text holidays;       /* for business days (deadline.h); ptr NULL: none are known */
+	const char *zone;           /* where duties are owed; NULL: UTC */
 	int64_t as_of_ns;
 	int issue; /* from 1 */
 	const struct report_asset *assets;

@@ -24,7 +24,7 @@ static int on_searched(void *ctx, const struct report_searched *s)
 }
 
 struct asked {
-	const char *tenant, *audience, *key, *new_key, *note, *round;
+	const char *tenant, *audience, *key, *new_key, *note, *round, *answers, *regimes, *holidays;
 	int64_t issue;
 	bool all;
 };
@@ -115,6 +115,42 @@ static int take_key(struct report_options *o, const struct asked *a, struct case
 	return 0;
 }
 
+/* What people give beside the case. */
+struct texts {
+	struct buf note, answers, regimes, holidays;
+};
+#define TEXTS_INIT \
+	((struct texts){BUF_INIT(MIB), BUF_INIT(SIDE_FILE_MAX_BYTES), BUF_INIT(SIDE_FILE_MAX_BYTES), BUF_INIT(MIB)})
+
+static void texts_done(struct texts *t)
+{
+	buf_done(&t->note);
+	buf_done(&t->answers);
+	buf_done(&t->regimes);
+	buf_done(&t->holidays);
+}
+
+static int text_read(struct buf *b, const char *path, const char *what, struct text *ret, struct err *err)
+{
+	int rc = path ? buf_add_file(b, path, what, err) : 0;
+	if (path)
+		*ret = b->len ? buf_text(b) : (struct text){"", 0};
+	return rc;
+}
+
+static int texts_read(struct texts *t, struct report_options *o, const struct asked *a, struct err *err)
+{
+	bool sheet = a->all || !strcmp(o->kind, "worksheet");
+	if (!sheet && (o->regime || a->regimes || a->holidays || o->zone))
+		return err_set(err, ERR_USAGE, "--regime, --regimes, --holidays and --zone go with the worksheet");
+	int rc = text_read(&t->note, a->note, "note", &o->note, err);
+	if (!rc)
+		rc = text_read(&t->answers, a->answers, "answers", &o->answers, err);
+	if (!rc)
+		rc = text_read(&t->regimes, a->regimes, "regimes", &o->regimes, err);
+	return rc ? rc : text_read(&t->holidays, a->holidays, "list of holidays", &o->holidays, err);
+}
+
 static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
@@ -140,13 +176,16 @@ static int run(int argc, char **argv, struct err *err)
 				   .on_file = on_file,
 				   .on_searched = on_searched};
 	const struct option_spec options[] = {
-	    {"--out", OPTION_TEXT, &o.out_dir},  {"--audience", OPTION_TEXT, &a.audience},
-	    {"--issue", OPTION_INT, &a.issue},   {"--tenant", OPTION_TEXT, &a.tenant},
-	    {"--case-key", OPTION_TEXT, &a.key}, {"--new-case-key", OPTION_TEXT, &a.new_key},
-	    {"--note", OPTION_TEXT, &a.note},    {"--round", OPTION_TEXT, &a.round},
-	    {"--all", OPTION_FLAG, &a.all}};
+	    {"--out", OPTION_TEXT, &o.out_dir},       {"--audience", OPTION_TEXT, &a.audience},
+	    {"--issue", OPTION_INT, &a.issue},        {"--tenant", OPTION_TEXT, &a.tenant},
+	    {"--case-key", OPTION_TEXT, &a.key},      {"--new-case-key", OPTION_TEXT, &a.new_key},
+	    {"--note", OPTION_TEXT, &a.note},         {"--round", OPTION_TEXT, &a.round},
+	    {"--all", OPTION_FLAG, &a.all},           {"--answers", OPTION_TEXT, &a.answers},
+	    {"--approved", OPTION_FLAG, &o.approved}, {"--regime", OPTION_TEXT, &o.regime},
+	    {"--regimes", OPTION_TEXT, &a.regimes},   {"--holidays", OPTION_TEXT, &a.holidays},
+	    {"--zone", OPTION_TEXT, &o.zone}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
-	CLEANUP(buf_done) struct buf note = BUF_INIT(MIB);
+	CLEANUP(texts_done) struct texts texts = TEXTS_INIT;
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 1, 2, err);
 	if (rc)
@@ -155,9 +194,8 @@ static int run(int argc, char **argv, struct err *err)
 		return err_set(err, ERR_USAGE, "name one kind of report, or give --all");
 	o.kind = a.all ? NULL : args.at[1];
 	rc = check(&o, &a, err);
-	if (!rc && a.note)
-		rc = buf_add_file(&note, a.note, "note", err);
-	o.note = buf_text(&note);
+	if (!rc)
+		rc = texts_read(&texts, &o, &a, err);
 	if (!rc)
 		rc = take_key(&o, &a, &key, err);
 	if (!rc)
@@ -180,6 +218,11 @@ const struct command command_report = {
 	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"
 	    "  --case-key FILE    key that pseudonyms are made with; not in the case\n"
 	    "  --new-case-key FILE  makes one, and uses it\n"
+	    "                     worksheet: what each duty to notify asks for, for who notifies\n"
+	    "  --answers FILE     what people say to blanks (docs/reports.md)\n"
+	    "  --approved         no draft; refused while a blank is open\n"
+	    "  --regime NAME, --regimes FILE  of the worksheet: one duty; another table of them\n"
+	    "  --holidays FILE, --zone ZONE   of the worksheet: days off, and where it is owed\n"
 	    "  --note FILE        text of a person, for papers that leave the house\n"
 	    "  --round hour|day   times of reading in notices; default is hour\n"
 	    "  --as-of T          time printed; default: when the evidence last changed\n"

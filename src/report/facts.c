@@ -9,12 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pagetrail/deadline.h"
 #include "pagetrail/policy.h"
 
 static int put_blanks(struct facts *f)
 {
 	xmlNodePtr list = put_node(f, f->root, "blanks");
-	int rc = put_attr_int(f, list, "count", (int64_t)f->kind->n_blanks);
+	int rc = 0;
 	for (size_t i = 0; !rc && i < f->kind->n_blanks; i++) {
 		const struct blank *b = &f->kind->blanks[i];
 		xmlNodePtr node = put_node(f, list, "blank");
@@ -22,9 +23,24 @@ static int put_blanks(struct facts *f)
 		if (!rc)
 			rc = put_attr(f, node, "title", text_of(b->title));
 		if (!rc)
-			rc = put_text(f, node, text_of(b->text));
+			rc =
+			    put_answer(f, node, answer_of(f, (struct text){NULL, 0}, text_of(b->id)), text_of(b->text));
 	}
 	return rc;
+}
+
+/* How many are left, once all parts are there; a paper with one is no approved one. */
+static int close_blanks(struct facts *f)
+{
+	xmlNodePtr list = NULL;
+	for (xmlNodePtr n = f->root->children; n && !list; n = n->next)
+		list = !xmlStrcmp(n->name, XC("blanks")) ? n : NULL;
+	if (f->o->approved && f->open_blanks) {
+		err_set(f->err, ERR_INPUT, "the %s has %lld open blanks: it cannot be approved", f->kind->name,
+			(long long)f->open_blanks);
+		return err_hint(f->err, "answer them with --answers");
+	}
+	return put_attr_int(f, list, "count", f->open_blanks);
 }
 
 /* What a person adds, a paragraph each; it is marked as such. */
@@ -174,7 +190,7 @@ static int put_header(struct facts *f)
 	if (!rc)
 		rc = put_reader(f, h);
 	if (!rc)
-		rc = put_element(f, h, "state", TEXT("draft"));
+		rc = put_element(f, h, "state", f->o->approved ? TEXT("approved") : TEXT("draft"));
 	if (!rc)
 		rc = put_element(f, h, "signature", TEXT("not signed"));
 	if (!rc)
@@ -204,11 +220,14 @@ static int put_parts(struct facts *f)
 		rc = put_note(f);
 	for (size_t i = 0; !rc && i < k->n_sections; i++)
 		rc = put_section(f, &k->sections[i]);
-	return !rc && k->figures ? k->figures(f) : rc;
+	if (!rc && k->figures)
+		rc = k->figures(f);
+	return rc ? rc : close_blanks(f);
 }
 
 int facts_make(struct facts *f)
 {
+	f->open_blanks = 0;
 	f->doc = xmlNewDoc(XC("1.0"));
 	f->root = f->doc ? xmlNewDocNode(f->doc, NULL, XC("report"), NULL) : NULL;
 	f->ns = f->root ? xmlNewNs(f->root, XC(REPORT_NS), NULL) : NULL;
@@ -272,13 +291,23 @@ int facts_open(struct facts *f, struct case_file *c, const struct report_options
 {
 	*f = (struct facts){.c = c, .o = o, .err = err, .scratch = BUF_INIT(1 * MIB)};
 	f->json = json_new();
-	return f->json ? make_digests(f) : err_nomem(err);
+	int rc = f->json ? 0 : err_nomem(err);
+	/* answers name them */
+	if (!rc && (!o->kind || !strcmp(o->kind, kind_worksheet.name) || o->answers.ptr))
+		rc = regimes_read(f);
+	if (!rc)
+		rc = answers_read(f);
+	return rc ? rc : make_digests(f);
 }
 
 void facts_close(struct facts *f)
 {
 	kept_drop(f);
 	touched_free(f->touched);
+	xmlFreeDoc(f->answers);
+	xmlFreeDoc(f->regimes);
+	zone_close(f->zone);
+	holidays_free(f->holidays);
 	json_free(f->json);
 	buf_done(&f->scratch);
 }

@@ -35,9 +35,14 @@ struct facts {
 	struct buf scratch;
 	unsigned kept;           /* bit per table of kept.c that is there */
 	struct touched *touched; /* gaps and tenants; NULL until asked for */
+	xmlDocPtr answers;       /* of people; NULL: none were given */
+	xmlDocPtr regimes;       /* duties to notify */
+	struct zone *zone;       /* where they are owed; NULL: UTC */
+	struct holidays *holidays;
 	struct err *err;
 	/* the document at hand */
 	const struct kind *kind;
+	int64_t open_blanks;            /* that nobody answered */
 	struct text tenant;             /* of a notice; ptr NULL: none */
 	const char *reference;          /* its pseudonym; NULL: none */
 	struct cell cells[NUMBERS_MAX]; /* of its numbers, in their order */
@@ -82,7 +87,7 @@ struct kind {
 };
 extern const struct kind *const report_kinds[];
 extern const size_t n_report_kinds;
-extern const struct kind kind_scope, kind_exposed, kind_recipient, kind_none, kind_public;
+extern const struct kind kind_scope, kind_exposed, kind_recipient, kind_none, kind_public, kind_worksheet;
 
 /* --- xml.c: building blocks. All return 0 or ERR_*; a NULL node is out of memory --- */
 xmlNodePtr put_node(struct facts *f, xmlNodePtr parent, const char *name);
@@ -92,6 +97,16 @@ int put_attr_int(struct facts *f, xmlNodePtr node, const char *name, int64_t v) 
 int put_element(struct facts *f, xmlNodePtr parent, const char *name, struct text t) MUST_CHECK;
 /* Nothing for TIME_UNKNOWN. */
 int put_time(struct facts *f, xmlNodePtr parent, const char *name, int64_t ns) MUST_CHECK;
+
+/* --- answers.c: what people said where the program leaves a blank --- */
+int answers_read(struct facts *f) MUST_CHECK;
+/* An answer to a blank of f->kind, or (regime) to a field of it; NULL: none. */
+xmlNodePtr answer_of(const struct facts *f, struct text regime, struct text id);
+xmlNodePtr answer_clock(const struct facts *f, struct text regime, struct text id);
+/* Its words and who said them; without one, what is asked, which is one more open blank. */
+int put_answer(struct facts *f, xmlNodePtr node, xmlNodePtr answer, struct text otherwise) MUST_CHECK;
+/* --- kind_worksheet.c --- */
+int regimes_read(struct facts *f) MUST_CHECK;
 
 /* --- tenants.c: names, sorted as bytes --- */
 struct tenants;

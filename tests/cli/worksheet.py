@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# worksheet.py - duties to notify: facts where the case has them, blanks that are counted, times from clocks that a person started,
+# answers that stay, approval only of what is complete
+import os
+import re
+import sys
+import xml.etree.ElementTree as ET
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect, one_line_error
+
+NS = "{urn:pagetrail:report:1}"
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BY = 'by="Lead of the team" on="2026-09-12"'
+HOSTILE = "\u202e=1+1 <script>alert(1)</script> & ]]> \x7f"
+
+
+def answers(*elements):
+    return '<answers xmlns="urn:pagetrail:answers:1">' + "".join(elements) + "</answers>"
+
+
+def regimes():
+    root = ET.parse(os.path.join(ROOT, "reports", "regimes.xml")).getroot()
+    return {r.get("id"): r for r in root}
+
+
+with Box() as box:
+    box.run("simulate", "r", "--scenario", "incident", "--requests", "300", "--seed", "3")
+    box.run("ingest", "case.ptc", "r/logs")
+
+    def sheet(*args):
+        box.run("report", "case.ptc", "worksheet", "--out", "out", *args)
+        return ET.parse(box.path("out/worksheet-1.xml")).getroot(), open(box.path("out/worksheet-1.html"), encoding="utf-8").read()
+
+    def refused(text, *args, code=3):
+        box.write("bad.xml", text)
+        before = sorted(os.listdir(box.dir))
+        line = one_line_error(box.run("report", "case.ptc", "worksheet", "--out", "none", *args, "bad.xml", code=code))
+        expect(sorted(os.listdir(box.dir)) == before, "no file of a refused report")
+        return line
+
+    # each duty of the table, each field of it; nothing is said to apply, no clock has started
+    doc, page = sheet()
+    table = regimes()
+    expect([r.get("id") for r in doc.findall(NS + "regime")] == list(table), "each regime, in the order of the table")
+    numbers = {n.get("id"): n for n in doc.find(NS + "numbers")}
+    blanks = 0
+    for r in doc.findall(NS + "regime"):
+        want = table[r.get("id")]
+        fields = r.findall(NS + "field")
+        expect(len(fields) == len([c for c in want if c.tag.endswith("field")]) == int(r.get("fields")), "each field")
+        expect(not [d for d in r.findall(NS + "due") if d.get("at")], "no time without a clock")
+        people = r.findall(f"{NS}field/{NS}person") + r.findall(NS + "clock")
+        expect(int(r.get("open")) == len(people), f"{r.get('id')}: open ones to be counted")
+        blanks += len(people)
+        for v in r.findall(f"{NS}field/{NS}value"):
+            if v.get("number"):
+                n = numbers[v.get("number")]
+                expect(f'value="{n.get("value")}"' in page, f"the number {v.get('number')} on the page")
+    blanks += len(doc.findall(f"{NS}blanks/{NS}blank"))
+    expect(int(doc.find(NS + "blanks").get("count")) == blanks, "blanks in all")
+    expect(page.count("[TO BE COMPLETED") == blanks, f"each blank on the page: {page.count('[TO BE COMPLETED')} of {blanks}")
+    p = box.run("lint", "out/worksheet-1.html", "--jsonl", code=1)
+    expect(set(re.findall(rb'"rule":"([^"]+)"', p.stdout)) == {b"blank"}, f"no word that a disclosure may not use: {p.stdout[:600]}")
+
+    # clocks of a person, in hours, days, business days and months, where the duty is owed
+    box.write("a.xml", answers(
+        f'<clock regime="gdpr33" id="aware" at="2026-09-11T11:00:00+02:00" {BY}>first lineage {HOSTILE.translate({127: None}).replace("&", "&amp;").replace("<", "&lt;").replace("]]>", "]]&gt;")}</clock>',
+        f'<clock regime="nis2-final" id="notified" at="2026-08-31T10:00:00Z" {BY}>sent</clock>',
+        f'<clock regime="sec-8k-1.05-facts" id="material" at="2026-11-24T15:00:00Z" {BY}>board</clock>',
+        f'<clock regime="hipaa-404" id="discovered" at="2026-09-08T23:30:00Z" {BY}>seen</clock>',
+        f'<answer regime="gdpr33" id="contact" {BY}>somebody</answer>', f'<not-applicable regime="gdpr33" id="delay" {BY}>in time</not-applicable>',
+        f'<not-applicable regime="csf" {BY}>not used here</not-applicable>', f'<answer id="phase" {BY}>first</answer>',
+        f'<answer kind="worksheet" id="approver" {BY}>the board</answer>', f'<answer kind="scope" id="severity" {BY}>high</answer>'))
+    box.write("days", "2026-11-26 a day off\n")
+    doc, page = sheet("--answers", "a.xml", "--holidays", "days", "--zone", "America/New_York")
+    due = {(r.get("id"), d.get("id")): d.get("at") for r in doc.findall(NS + "regime") for d in r.findall(NS + "due")}
+    expect(due["gdpr33", "authority"] == "2026-09-14T09:00:00Z", f"72 hours, over a weekend: {due['gdpr33', 'authority']}")
+    expect(due["nis2-final", "final"] == "2026-10-01T04:00:00Z", f"a month from the 31st: {due['nis2-final', 'final']}")
+    expect(due["sec-8k-1.05-facts", "form-8k"] == "2026-12-02T05:00:00Z", f"business days over a day off: {due['sec-8k-1.05-facts', 'form-8k']}")
+    expect(due["hipaa-404", "individuals"] == "2026-11-08T05:00:00Z", f"60 days from the day where it is owed, over a turn of the clock: {due['hipaa-404', 'individuals']}")
+    expect(due["ukgdpr", "authority"] is None, "a clock starts for its own regime alone")
+    by_id = {r.get("id"): r for r in doc.findall(NS + "regime")}
+    expect(by_id["csf"].get("open") == "0" and by_id["csf"].get("not-applicable") == by_id["csf"].get("fields"), "a regime that does not apply")
+    expect((by_id["gdpr33"].get("answered"), by_id["gdpr33"].get("not-applicable")) == ("1", "1"), "answers to be counted")
+    expect(int(doc.find(NS + "blanks").get("count")) == page.count("[TO BE COMPLETED"), "what is left to be counted")
+    expect("<script>" not in page and "\u202e" not in page, "words of a person to be inert")
+    again = page
+    expect(sheet("--answers", "a.xml", "--holidays", "days", "--zone", "America/New_York")[1] == again, "the same bytes again")
+    box.run("report", "case.ptc", "scope", "--out", "out", "--answers", "a.xml", "--issue", "2")
+    scope = ET.parse(box.path("out/scope-2.xml")).getroot()
+    said = {b.get("id"): b for b in scope.findall(f"{NS}blanks/{NS}blank") if b.get("state")}
+    expect(set(said) == {"phase", "severity"}, f"answers to reach the next issue of another kind: {set(said)}")
+
+    # one duty; another table
+    doc, _ = sheet("--regime", "gdpr33")
+    expect([r.get("id") for r in doc.findall(NS + "regime")] == ["gdpr33"], "one regime")
+    own = ('<regimes xmlns="urn:pagetrail:regimes:1" as-of="2026-09-01"><regime id="ours" title="Contract" law="Contract" status="in force" basis="text" '
+           'source="our contracts" as-of="2026-09-01"><clock id="seen" citation="9">we knew</clock><due id="told" citation="9" from="%s" within="2bd">a '
+           'letter</due><field id="f" citation="9" title="What" numbers="%s"/></regime></regimes>')
+    box.write("own.xml", own % ("seen", "C1 C2"))
+    doc, _ = sheet("--regimes", "own.xml")
+    expect([r.get("id") for r in doc.findall(NS + "regime")] == ["ours"], "a table of one's own")
+    for text, what in ((own % ("nobody", "C1"), "told"), (own % ("seen", "C9"), "C9"), (own.replace("2bd", "2w") % ("seen", "C1"), "line 1"), ("<a/>", "line"), ("", "line"),
+                       ('<!DOCTYPE r [<!ENTITY e "x">]>' + own % ("seen", "C1"), "document type")):
+        expect(what in refused(text, "--regimes"), f"{what} to be said")
+
+    # answers to nothing, by nobody, or in another shape
+    for text, what in ((answers(f'<answer id="nothing" {BY}>x</answer>'), "nothing"), (answers(f'<answer regime="gdpr33" id="phase" {BY}>x</answer>'), "phase"),
+                       (answers(f'<clock regime="gdpr33" id="begin" at="2026-09-11T11:00:00Z" {BY}>x</clock>'), "begin"),
+                       (answers('<answer id="phase" on="2026-09-12">x</answer>'), "line 1"), (answers(f'<answer id="phase" {BY}></answer>'), "line 1"),
+                       (answers(f'<clock regime="gdpr33" id="aware" at="2026-09-11T11:00:00" {BY}>x</clock>'), "line 1"), ("<answers", "line 1"), ("", "line")):
+        expect(what in refused(text, "--answers"), f"{what} to be said")
+    one_line_error(box.run("report", "case.ptc", "scope", "--regime", "gdpr33", "--out", "none", code=2))
+    expect("gdpr33" in one_line_error(box.run("report", "case.ptc", "worksheet", "--regime", "nothing", "--out", "none", code=2)), "regimes to be named")
+
+    # approved: complete, or refused
+    line = one_line_error(box.run("report", "case.ptc", "worksheet", "--approved", "--answers", "a.xml", "--out", "none", code=3))
+    expect("open blanks" in line and not os.path.exists(box.path("none")), f"a paper with blanks not to be approved: {line}")
+    box.write("all.xml", answers(*(f'<not-applicable regime="{r}" {BY}>not ours</not-applicable>' for r in table),
+                                 *(f'<answer id="{i}" {BY}>said</answer>' for i in ("phase", "approver", "applies"))))
+    doc, page = sheet("--answers", "all.xml", "--approved")
+    expect(doc.find(f"{NS}header/{NS}state").text == "approved" and doc.find(NS + "blanks").get("count") == "0", "an approved paper")
+    expect("[TO BE COMPLETED" not in page, "no blank")
