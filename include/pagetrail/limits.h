@@ -40,6 +40,8 @@
  * replicas for a month. */
 #define INVENTORY_ROWS_MAX       100000
 #define DEPLOY_MAX_BYTES         (1024 * MIB)
+/* Rows of a manifest: what a thousand bytes each make of a million files. */
+#define MANIFEST_MAX_BYTES       (1024 * MIB)
 /* Evidence chunk: large enough to compress well, small enough that `show` of one record is cheap. */
 #define EVIDENCE_CHUNK_BYTES     (1 * MIB)
 /* Events of one kind in one column chunk; a chunk is closed earlier when its text or page runs reach

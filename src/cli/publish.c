@@ -67,14 +67,18 @@ static int check_url(const char *option, const char *url, struct err *err)
 		       url);
 }
 
-static int check_file(const char *option, const char *file, const struct publish *p, struct err *err)
+int publish_check_files(const struct publish_name *list, size_t n, struct err *err)
 {
-	if (!file)
-		return 0;
-	if (!*file || !strcmp(file, "-"))
-		return err_set(err, ERR_USAGE, "%s takes a file: standard output has the rows", option);
-	if ((file != p->csaf && p->csaf && !strcmp(file, p->csaf)) || (p->key && !strcmp(file, p->key)))
-		return err_set(err, ERR_USAGE, "%s: '%s' is named twice", option, file);
+	for (size_t i = 0; i < n; i++) {
+		const char *file = list[i].file;
+		if (!file)
+			continue;
+		if (!list[i].input && (!*file || !strcmp(file, "-")))
+			return err_set(err, ERR_USAGE, "%s takes a file: standard output has the rows", list[i].option);
+		for (size_t k = i + 1; k < n; k++)
+			if (list[k].file && !strcmp(file, list[k].file))
+				return err_set(err, ERR_USAGE, "%s: '%s' is named twice", list[i].option, file);
+	}
 	return 0;
 }
 
@@ -86,9 +90,9 @@ static int check_needs(const char *option, bool given, const char *needs, bool t
 int publish_check(struct publish *p, struct err *err)
 {
 	bool csaf = p->csaf != NULL, statement = p->statement != NULL;
-	int rc = check_file("--csaf", p->csaf, p, err);
-	if (!rc)
-		rc = check_file("--statement", p->statement, p, err);
+	const struct publish_name files[] = {
+	    {"--csaf", p->csaf, false}, {"--statement", p->statement, false}, {"--key", p->key, true}};
+	int rc = publish_check_files(files, ARRAY_SIZE(files), err);
 	if (!rc)
 		rc = check_needs("--key", p->key != NULL, "--statement", statement, err);
 	if (!rc)
@@ -111,13 +115,16 @@ int publish_check(struct publish *p, struct err *err)
 		rc = check_url("--namespace", p->name_space, err);
 	if (!rc)
 		rc = check_url("--replicas", p->replicas, err);
-	if (!rc && p->key)
-		rc = dsse_key_load(&p->signer, p->key, err);
-	if (!rc && p->signer && !dsse_key_signs(p->signer)) {
-		err_set(err, ERR_INPUT, "this is a public key: a private one signs");
-		rc = err_where(err, "%s", p->key);
-	}
-	return rc;
+	return rc ? rc : publish_key(&p->signer, p->key, err);
+}
+
+int publish_key(struct dsse_key **ret, const char *file, struct err *err)
+{
+	int rc = file ? dsse_key_load(ret, file, err) : 0;
+	if (rc || !file || dsse_key_signs(*ret))
+		return rc;
+	err_set(err, ERR_INPUT, "this is a public key: a private one signs");
+	return err_where(err, "%s", file);
 }
 
 static int hash_of(struct text t, char hex[SHA256_HEX], struct err *err)
@@ -130,7 +137,7 @@ static int hash_of(struct text t, char hex[SHA256_HEX], struct err *err)
 }
 
 /* What was signed is checked as a reader would, before anybody gets it. */
-static int sign_it(const struct dsse_key *k, const struct buf *payload, struct buf *out, struct err *err)
+int publish_sign(const struct dsse_key *k, const struct buf *payload, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_done) struct buf type = BUF_INIT(4 * KIB), back = BUF_INIT(SIGNED_MAX_BYTES);
 	int rc = dsse_sign(k, TEXT(STATEMENT_MEDIA_TYPE), buf_text(payload), out, err);
@@ -141,8 +148,8 @@ static int sign_it(const struct dsse_key *k, const struct buf *payload, struct b
 	return rc;
 }
 
-static int hand_out(const char *kind, const char *file, const struct buf *bytes, const struct dsse_key *k,
-		    struct buf *said, struct rows *r, struct err *err)
+int publish_file(const char *kind, const char *file, const struct buf *bytes, const struct dsse_key *k,
+		 struct buf *said, struct rows *r, struct err *err)
 {
 	CLEANUP(buf_done) struct buf name = BUF_INIT(64 * KIB);
 	char hex[SHA256_HEX];
@@ -173,15 +180,16 @@ static int write_both(const struct publish *p, const struct deployed *d, struct 
 	if (!rc && p->statement)
 		rc = hash_of(buf_text(&statement), hex, err);
 	if (!rc && p->signer)
-		rc = sign_it(p->signer, &statement, &envelope, err);
+		rc = publish_sign(p->signer, &statement, &envelope, err);
 	if (!rc && p->csaf)
 		rc = deployed_csaf(d, p->statement ? hex : NULL, &csaf, err);
 	if (!rc)
 		rc = buf_add_char(&said, '[', err);
 	if (!rc && p->statement)
-		rc = hand_out("statement", p->statement, p->signer ? &envelope : &statement, p->signer, &said, r, err);
+		rc = publish_file("statement", p->statement, p->signer ? &envelope : &statement, p->signer, &said, r,
+				  err);
 	if (!rc && p->csaf)
-		rc = hand_out("csaf", p->csaf, &csaf, NULL, &said, r, err);
+		rc = publish_file("csaf", p->csaf, &csaf, NULL, &said, r, err);
 	if (!rc)
 		rc = buf_add_char(&said, ']', err);
 	if (!rc)

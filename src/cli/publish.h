@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* publish.h - private to cli: what `deploy` hands on to others, as files */
+/* publish.h - private to cli: what `deploy` and `manifest` hand on to others, as files */
 #pragma once
 
 #include "cli.h"
@@ -27,3 +27,17 @@ int publish_check(struct publish *p, struct err *err) MUST_CHECK;
 int publish_write(const struct publish *p, struct case_file *c, const struct ask *a, int64_t at_ns, struct rows *r,
 		  struct err *err) MUST_CHECK;
 void publish_done(struct publish *p); /* accepts a zeroed one */
+
+/* --- the steps of it --- */
+struct publish_name {
+	const char *option, *file; /* file NULL: not given */
+	bool input;                /* read, not written */
+};
+/* No two of them are one file, and none that is written is standard output. */
+int publish_check_files(const struct publish_name *list, size_t n, struct err *err) MUST_CHECK;
+/* A key that signs; *ret is set also where it does not, and stays NULL when file is. */
+int publish_key(struct dsse_key **ret, const char *file, struct err *err) MUST_CHECK;
+int publish_sign(const struct dsse_key *k, const struct buf *payload, struct buf *out, struct err *err) MUST_CHECK;
+/* Writes bytes to file, tells r, and appends to said, which begins with '[', what it wrote; k: what signed it, or NULL. */
+int publish_file(const char *kind, const char *file, const struct buf *bytes, const struct dsse_key *k,
+		 struct buf *said, struct rows *r, struct err *err) MUST_CHECK;

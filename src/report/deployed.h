@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deployed.h - private to report: the rows of a deployment, by build, and a writer of JSON */
+/* deployed.h - private to report: the rows of a deployment, by build */
 #pragma once
 
+#include "jot.h"
 #include "pagetrail/arena.h"
 #include "pagetrail/buf.h"
 #include "pagetrail/deployed.h"
@@ -52,20 +53,3 @@ struct deployed {
 	int64_t running;               /* replicas that have a status */
 	int64_t builds_by[VEX_STATUSES];
 };
-
-/* ---- JSON: members and elements, with the commas; the first failure is kept ---- */
-
-struct jot {
-	struct buf *b;
-	struct err *err;
-	int rc;
-};
-/* key NULL: an element of a list. */
-void jot_open(struct jot *j, const char *key, char bracket);
-void jot_close(struct jot *j, char bracket);
-void jot_text(struct jot *j, const char *key, struct text t);
-void jot_text_or_null(struct jot *j, const char *key, struct text t);                    /* empty: null */
-void jot_printf(struct jot *j, const char *key, const char *fmt, ...) PRINTF_LIKE(3, 4); /* a text */
-void jot_int(struct jot *j, const char *key, int64_t v);
-void jot_time(struct jot *j, const char *key, int64_t ns); /* TIME_UNKNOWN: null */
-void jot_json(struct jot *j, const char *key, struct text json);

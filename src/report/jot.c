@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jot.c - writing JSON member by member */
-#include "deployed.h"
+#include "jot.h"
 
 #include <inttypes.h>
 

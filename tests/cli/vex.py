@@ -14,12 +14,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import validators
 from replicas import DIGEST, FILES, INVENTORY, POLICY, freeze, info, log
 from run import Box, expect, one_line_error
+from signed import KEY, KEYID, PUBLIC, openssl_says, payload_of
 
-# RFC 8032, section 7.1, test 1; the id is what `openssl pkey -pubout -outform DER | sha256sum` prints
-KEY = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n"
-PUBLIC = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n"
-KEYID = "06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9"
-TYPE = "application/vnd.in-toto+json"
 STATUS = {"verified_fixed": "fixed", "verified_affected": "known_affected", "conflicting": "known_affected", "retired": None}
 RANK = ["fixed", "under_investigation", "known_affected"]
 WHO = ("--publisher", "Example Inference Ops", "--namespace", "https://example.net/security", "--contact", "psirt@example.net")
@@ -74,13 +70,6 @@ def check_csaf(doc, rows):
     return dates.pop()
 
 
-def payload_of(envelope):
-    e = json.loads(envelope)
-    expect(set(e) == {"payloadType", "payload", "signatures"} and e["payloadType"] == TYPE, f"an envelope: {set(e)}")
-    expect([s["keyid"] for s in e["signatures"]] == [KEYID], "the key's id")
-    return base64.b64decode(e["payload"], validate=True), base64.b64decode(e["signatures"][0]["sig"], validate=True)
-
-
 def check_statement(box, payload, rows):
     s = json.loads(payload)
     expect(s["_type"] == "https://in-toto.io/Statement/v1" and s["predicateType"] == "urn:pagetrail:deployment:1", "an in-toto statement")
@@ -107,15 +96,6 @@ def check_statement(box, payload, rows):
     for verdict, n in p["verdicts"].items():
         expect(n == sum(r["verdict"] == verdict for r in rows), f"{verdict}: {n}")
     return s
-
-
-def openssl_says(box, payload, signature, key=PUBLIC):
-    pae = b"DSSEv1 %d %s %d %s" % (len(TYPE), TYPE.encode(), len(payload), payload)
-    for name, data in (("pae", pae), ("sig", signature), ("key.pub", key)):
-        box.write(name, data)
-    p = subprocess.run(["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", "key.pub", "-rawin", "-in", "pae", "-sigfile", "sig"],
-                       cwd=box.dir, capture_output=True, timeout=60)
-    return p.returncode == 0
 
 
 def deploy(box, case, *args, code=(0, 1)):

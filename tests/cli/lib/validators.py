@@ -2,7 +2,7 @@
 # validators.py - validators of other people, where they are at hand; what is missing is said, and is no failure
 #
 # PAGETRAIL_NODE_MODULES names a folder in which npm has installed @secvisogram/csaf-validator-lib, ajv (8) and ajv-formats;
-# PAGETRAIL_SCHEMAS a folder with osv/osv-schema.json, csaf/2.0/csaf_json_schema.json and csaf/2.1/referenced_schema/first/.
+# PAGETRAIL_SCHEMAS a folder with dfxml/dfxml.xsd, osv/osv-schema.json, csaf/2.0/csaf_json_schema.json and csaf/2.1/referenced_schema/first/.
 import glob
 import os
 import shutil
@@ -44,3 +44,15 @@ def by_schema(schema, *files):
         print(f"# {schema} was not checked: {why}")
     else:
         _run("schema", path, ",".join(sorted(glob.glob(os.path.join(folder, "csaf/2.1/referenced_schema/first/cvss-v[23].[01].json")))), *files)
+
+
+def by_xsd(schema, *files):
+    """XML Schema, by xmllint."""
+    path = os.path.join(os.environ.get("PAGETRAIL_SCHEMAS") or "", schema)
+    if not os.environ.get("PAGETRAIL_SCHEMAS") or not os.path.exists(path) or not shutil.which("xmllint"):
+        print(f"# {schema} was not checked: no xmllint, or PAGETRAIL_SCHEMAS names no folder with {schema}")
+        return
+    p = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", path, *files], capture_output=True, timeout=300)
+    if p.returncode:
+        print(p.stderr.decode(errors="replace")[-4000:], file=sys.stderr)
+        sys.exit(1)
