@@ -118,9 +118,11 @@ struct text tenants_name(const struct tenants *t, size_t at);
 size_t tenants_find(const struct tenants *t, struct text name); /* count: there is none */
 
 /* --- kept.c: findings() and its like evaluated once a run --- */
-/* Keeps what summaries read of findings() in a temporary table, where the connection can; else nothing happens. tenants: the
- * exposed side too, for questions about one tenant. */
-void kept_make(struct facts *f, bool tenants);
+/* Keeps what summaries read of findings() in a temporary table, where the connection can; else nothing happens. sides: the
+ * exposed side too. */
+void kept_make(struct facts *f, bool sides);
+/* After the last question to the functions themselves: indexes, for questions about one tenant. */
+void kept_for_tenants(struct facts *f);
 void kept_drop(struct facts *f);
 /* Like sql_prepare(); reads the kept rows when the statement needs nothing that they lack. */
 int kept_prepare(struct sql **ret, struct facts *f, const char *text, struct err *err) MUST_CHECK;

@@ -75,18 +75,35 @@ static bool lock(struct facts *f, struct err *err)
 	return case_writable(f->c) || !sql_exec(f->c, "PRAGMA query_only=ON", err);
 }
 
+enum { N_FUNCTIONS = 3 }; /* the first ones; the others are looked up row by row */
+
 /* All tables before the first is filled: a change of the schema makes SQLite let go of the functions, and they compute anew. */
-void kept_make(struct facts *f, bool tenants)
+void kept_make(struct facts *f, bool sides)
 {
 	struct err ignored = {0};
-	size_t n = tenants ? ARRAY_SIZE(kept) : 1;
+	size_t n = sides ? N_FUNCTIONS : 1;
 	bool ok = unlock(f, &ignored);
 	for (size_t i = 0; ok && i < n; i++)
-		ok = !sql_exec(f->c, kept[i].make, &ignored) && (!tenants || !sql_exec(f->c, kept[i].index, &ignored));
+		ok = !sql_exec(f->c, kept[i].make, &ignored);
 	for (size_t i = 0; ok && i < n; i++) {
 		ok = !sql_exec(f->c, kept[i].fill, &ignored);
 		f->kept |= (unsigned)ok << i;
 	}
+	if (!lock(f, &ignored))
+		f->kept = 0;
+}
+
+void kept_for_tenants(struct facts *f)
+{
+	struct err ignored = {0};
+	if (f->kept != (1u << N_FUNCTIONS) - 1 || !unlock(f, &ignored))
+		return;
+	for (size_t i = N_FUNCTIONS; i < ARRAY_SIZE(kept); i++)
+		if (!sql_exec(f->c, kept[i].make, &ignored) && !sql_exec(f->c, kept[i].fill, &ignored))
+			f->kept |= 1u << i;
+	bool ok = true;
+	for (size_t i = 0; ok && i < ARRAY_SIZE(kept); i++)
+		ok = !(f->kept >> i & 1) || !sql_exec(f->c, kept[i].index, &ignored);
 	if (!lock(f, &ignored))
 		f->kept = 0;
 }

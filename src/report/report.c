@@ -327,6 +327,7 @@ static int all_documents(struct run *r)
 		if (report_kinds[i]->readers != READERS_TENANT)
 			rc = document(r, report_kinds[i], n,
 				      report_kinds[i]->readers == READERS_PUBLIC ? "public" : "internal");
+	kept_for_tenants(&r->f);
 	if (!rc)
 		rc = notices(r, sides);
 	if (!rc)
@@ -388,6 +389,8 @@ static int make(struct run *r, const struct kind *k)
 		rc = output_open(&r->output, r->o->out_dir, r->err);
 	if (rc)
 		return rc;
+	if (r->o->tenant)
+		kept_for_tenants(&r->f);
 	return k ? document(r, k, tenant, "") : all_documents(r);
 }
 
