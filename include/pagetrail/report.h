@@ -36,7 +36,8 @@ struct report_options {
 	struct text holidays;       /* for business days (deadline.h); ptr NULL: none are known */
 	const char *zone;           /* where duties are owed; NULL: UTC */
 	int64_t as_of_ns;
-	int issue; /* from 1 */
+	const char *forms; /* besides XML and HTML: json, md, txt, with commas between; NULL: none */
+	int issue;         /* from 1 */
 	const struct report_asset *assets;
 	size_t n_assets;
 	const struct analysis_params *params; /* as registered; what a person entered is printed as such; may be NULL */
@@ -51,6 +52,8 @@ struct report_options {
 /* Every file for a tenant or the public is read again as it was written and searched for what is others'; one hit, and nothing is
  * left: ERR_INPUT, with the file and what was found. */
 int report_write(struct case_file *c, const struct report_options *o, struct err *err) MUST_CHECK;
+
+bool report_form(struct text list, const char *form); /* does a list of forms name it? */
 
 /* Kinds in their order, for messages; NULL at the end. tenant, open: does it go to one tenant; to the public? */
 const char *report_kind(size_t at, bool *tenant, bool *open);

@@ -97,6 +97,10 @@ static int check(struct report_options *o, const struct asked *a, struct err *er
 		return err_set(err, ERR_USAGE, "--round takes hour or day, not '%s'", a->round);
 	if (a->issue < 1 || a->issue > 100000)
 		return err_set(err, ERR_USAGE, "--issue takes a number from 1 to 100000");
+	struct text list = text_of(o->forms ? o->forms : ""), part;
+	while (o->forms && text_split(&list, ',', &part))
+		if (!text_is(part, "json") && !text_is(part, "md") && !text_is(part, "txt"))
+			return err_set(err, ERR_USAGE, "--also takes json, md and txt, not '%.*s'", TEXT_ARG(part));
 	o->tenant = a->tenant;
 	o->round_s = a->round && !strcmp(a->round, "day") ? 86400 : 3600;
 	o->issue = (int)a->issue;
@@ -183,7 +187,7 @@ static int run(int argc, char **argv, struct err *err)
 	    {"--all", OPTION_FLAG, &a.all},           {"--answers", OPTION_TEXT, &a.answers},
 	    {"--approved", OPTION_FLAG, &o.approved}, {"--regime", OPTION_TEXT, &o.regime},
 	    {"--regimes", OPTION_TEXT, &a.regimes},   {"--holidays", OPTION_TEXT, &a.holidays},
-	    {"--zone", OPTION_TEXT, &o.zone}};
+	    {"--zone", OPTION_TEXT, &o.zone},         {"--also", OPTION_TEXT, &o.forms}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	CLEANUP(texts_done) struct texts texts = TEXTS_INIT;
 	struct args args;
@@ -213,6 +217,7 @@ const struct command command_report = {
 	    "                     notice-exposed, notice-recipient, notice-none: to a tenant\n"
 	    "                     public: totals\n"
 	    "  --all              all of them, a notice for each tenant that is concerned\n"
+	    "  --also json,md,txt the same facts as JSON, Markdown, text too\n"
 	    "  --out DIR          where to write; default is the current folder\n"
 	    "  --tenant NAME      whom a notice is for\n"
 	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"

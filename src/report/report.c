@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "derive.h"
 #include "facts.h"
 #include "leak.h"
 #include "output.h"
@@ -194,12 +195,19 @@ static int add_file(struct run *r, const char *folder, const char *suffix, struc
 	return !rc && r->f.kind->readers != READERS_OPERATOR ? search(r, name.ptr) : rc;
 }
 
+static int add_derived(struct run *r, const char *folder, const char *suffix)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT((size_t)DOCUMENT_MAX * MIB);
+	int rc = !strcmp(suffix, "html")   ? render_apply(r->render, r->f.doc, r->f.kind->sheet, &b, r->err)
+		 : !strcmp(suffix, "json") ? derive_json(r->f.doc, &b, r->err)
+					   : derive_text(r->f.doc, !strcmp(suffix, "md"), &b, r->err);
+	return rc ? rc : add_file(r, folder, suffix, buf_text(&b));
+}
+
 static int add_document(struct run *r, const char *folder)
 {
-	CLEANUP(buf_done) struct buf html = BUF_INIT((size_t)DOCUMENT_MAX * MIB);
+	static const char *const suffixes[] = {"html", "json", "md", "txt"};
 	int rc = render_validate(r->render, r->f.doc, r->err);
-	if (!rc)
-		rc = render_apply(r->render, r->f.doc, r->f.kind->sheet, &html, r->err);
 	if (rc)
 		return rc;
 	xmlChar *bytes = NULL;
@@ -208,10 +216,20 @@ static int add_document(struct run *r, const char *folder)
 	if (!bytes)
 		return err_nomem(r->err);
 	rc = add_file(r, folder, "xml", (struct text){(const char *)bytes, (size_t)n});
-	if (!rc)
-		rc = add_file(r, folder, "html", buf_text(&html));
 	xmlFree(bytes);
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(suffixes); i++)
+		if (!i || report_form(text_of(r->o->forms ? r->o->forms : ""), suffixes[i]))
+			rc = add_derived(r, folder, suffixes[i]);
 	return rc;
+}
+
+bool report_form(struct text list, const char *form)
+{
+	struct text part;
+	while (text_split(&list, ',', &part))
+		if (text_is(part, form))
+			return true;
+	return false;
 }
 
 /* tenant: its place; the count of all: none. */

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* derive.c - derive.h over the tree of the canonical document, which has been validated before */
+#include "derive.h"
+
+#include <string.h>
+
+#include "jot.h"
+#include "pagetrail/limits.h"
+
+static bool is(xmlNodePtr n, const char *name)
+{
+	return n->type == XML_ELEMENT_NODE && !strcmp((const char *)n->name, name);
+}
+
+static bool among(xmlNodePtr n, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is(n, names[i]))
+			return true;
+	return false;
+}
+
+static xmlNodePtr element(xmlNodePtr n)
+{
+	while (n && n->type != XML_ELEMENT_NODE)
+		n = n->next;
+	return n;
+}
+
+static struct text attribute(xmlNodePtr n, const char *name)
+{
+	xmlAttrPtr a = xmlHasProp(n, (const xmlChar *)name);
+	return a && a->children ? text_of((const char *)a->children->content) : TEXT("");
+}
+
+/* Of an element that has no other elements in it. */
+static struct text words(xmlNodePtr n)
+{
+	xmlNodePtr t = n->children;
+	return t && t->type == XML_TEXT_NODE && !element(t) ? text_of((const char *)t->content) : TEXT("");
+}
+
+/* ---- JSON ---- */
+
+static const char *const lists[] = {"number", "limit", "blank",  "section", "table", "column", "row",   "cell",
+				    "item",   "line",  "regime", "clock",   "due",   "field",  "value", "parameter"};
+
+static void put_member(struct jot *j, const char *key, xmlNodePtr n);
+
+/* A count in an attribute is a number; so is one in a cell of a column of numbers. */
+static void put_words(struct jot *j, const char *key, struct text t, bool number)
+{
+	int64_t v;
+	if (number && text_int64(t, &v))
+		jot_int(j, key, v);
+	else
+		jot_text(j, key, t);
+}
+
+static void put_attributes(struct jot *j, xmlNodePtr n)
+{
+	static const char *const counts[] = {"value",  "of",   "count",    "rows",           "page-rows",
+					     "fields", "said", "answered", "not-applicable", "open"};
+	for (xmlAttrPtr a = n->properties; a; a = a->next) {
+		bool number = false;
+		for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+			number |= !strcmp((const char *)a->name, counts[i]);
+		put_words(j, (const char *)a->name, attribute(n, (const char *)a->name), number);
+	}
+}
+
+static void put_inside(struct jot *j, xmlNodePtr n)
+{
+	for (xmlNodePtr c = element(n->children); c && !j->rc; c = element(c->next)) {
+		const char *name = (const char *)c->name;
+		if (is(c, "figure"))
+			continue;
+		if (!among(c, lists, ARRAY_SIZE(lists))) {
+			put_member(j, name, c);
+			continue;
+		}
+		jot_open(j, name, '[');
+		for (; c && is(c, name); c = element(c->next)) {
+			put_member(j, NULL, c);
+			n = c;
+		}
+		jot_close(j, ']');
+		c = n; /* the last of them */
+	}
+}
+
+static void put_cell(struct jot *j, xmlNodePtr cell, xmlNodePtr column)
+{
+	struct text type = column ? attribute(column, "type") : TEXT("");
+	if (attribute(cell, "unknown").len) {
+		jot_json(j, NULL, TEXT("null"));
+	} else if (attribute(cell, "absent").len) {
+		jot_json(j, NULL, TEXT("{\"absent\":true}"));
+	} else if (element(cell->children)) {
+		jot_open(j, NULL, '{');
+		put_inside(j, cell);
+		jot_close(j, '}');
+	} else {
+		put_words(j, NULL, words(cell), text_is(type, "integer"));
+	}
+}
+
+static void put_row(struct jot *j, xmlNodePtr row)
+{
+	xmlNodePtr column = element(row->parent->children);
+	jot_open(j, NULL, '[');
+	for (xmlNodePtr c = element(row->children); c && !j->rc; c = element(c->next)) {
+		put_cell(j, c, column);
+		column = column ? element(column->next) : NULL;
+	}
+	jot_close(j, ']');
+}
+
+static void put_member(struct jot *j, const char *key, xmlNodePtr n)
+{
+	if (is(n, "row")) {
+		put_row(j, n);
+		return;
+	}
+	if (!n->properties && !element(n->children)) {
+		jot_text(j, key, words(n));
+		return;
+	}
+	jot_open(j, key, '{');
+	put_attributes(j, n);
+	put_inside(j, n);
+	if (!element(n->children) && words(n).len)
+		jot_text(j, "text", words(n));
+	jot_close(j, '}');
+}
+
+int derive_json(xmlDocPtr doc, struct buf *out, struct err *err)
+{
+	struct jot j = {out, err, 0};
+	put_member(&j, NULL, xmlDocGetRootElement(doc));
+	return j.rc ? j.rc : buf_add_char(out, '\n', err);
+}
+
+/* ---- text and Markdown ---- */
+
+struct page {
+	struct buf *out;
+	struct err *err;
+	bool markdown;
+	int rc;
+};
+
+static void plain(struct page *p, const char *s)
+{
+	if (!p->rc)
+		p->rc = buf_add_text(p->out, text_of(s), p->err);
+}
+
+/* CommonMark: a backslash before a punctuation mark takes its meaning away. */
+static void said(struct page *p, struct text t)
+{
+	for (size_t i = 0; i < t.len && !p->rc; i++) {
+		char c = t.ptr[i];
+		bool space = c == '\n' || c == '\t' || c == '\r';
+		if (p->markdown && strchr("\\`*_{}[]()<>#+-.!|~&:@\"'=$^%", c) && c)
+			plain(p, "\\");
+		if (!p->rc)
+			p->rc = buf_add_char(p->out, space ? ' ' : c, p->err);
+	}
+}
+
+static void heading(struct page *p, int level, struct text t)
+{
+	plain(p, "\n");
+	for (int i = 0; p->markdown && i < level; i++)
+		plain(p, "#");
+	plain(p, p->markdown ? " " : "");
+	said(p, t);
+	plain(p, "\n");
+	for (size_t i = 0; !p->markdown && i < text_columns(t); i++)
+		plain(p, level < 3 ? "=" : "-");
+	plain(p, p->markdown ? "\n" : "\n");
+}
+
+static void say_attributes(struct page *p, xmlNodePtr n)
+{
+	for (xmlAttrPtr a = n->properties; a; a = a->next) {
+		plain(p, a == n->properties ? " (" : ", ");
+		said(p, text_of((const char *)a->name));
+		plain(p, " ");
+		said(p, attribute(n, (const char *)a->name));
+	}
+	plain(p, n->properties ? ")" : "");
+}
+
+/* What counts first: a number with its unit, or what is not said more exactly. */
+static void say_value(struct page *p, xmlNodePtr n)
+{
+	static const char *const values[] = {"value", "band", "count"};
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		said(p, attribute(n, values[i]));
+	plain(p, " ");
+	said(p, attribute(n, "unit"));
+	plain(p, words(n).len ? " " : "");
+	said(p, words(n));
+}
+
+/* An element that is a fact: what it is of, what it says, what else is said of it; then what is in it. */
+static void say_fact(struct page *p, xmlNodePtr n)
+{
+	struct text label = attribute(n, attribute(n, "title").len ? "title" : "id");
+	plain(p, "- ");
+	said(p, label.len ? label : text_of((const char *)n->name));
+	plain(p, ": ");
+	if (is(n, "number") || is(n, "limit"))
+		say_value(p, n);
+	else
+		said(p, words(n));
+	say_attributes(p, n);
+	plain(p, "\n");
+	for (xmlNodePtr c = element(n->children); c && !p->rc; c = element(c->next))
+		say_fact(p, c);
+}
+
+static void say_cell(struct page *p, xmlNodePtr cell)
+{
+	if (attribute(cell, "unknown").len)
+		plain(p, "unknown");
+	else if (attribute(cell, "absent").len)
+		plain(p, p->markdown ? "\\-" : "-");
+	said(p, words(cell));
+	for (xmlNodePtr c = element(cell->children); c && !p->rc; c = element(c->next)) {
+		plain(p, c->prev && element(cell->children) != c ? "; " : "");
+		said(p, attribute(c, "name"));
+		plain(p, attribute(c, "name").len ? " " : "");
+		said(p, words(c));
+	}
+}
+
+static void say_table(struct page *p, xmlNodePtr table)
+{
+	unsigned columns = 0;
+	heading(p, 3, attribute(table, "title"));
+	xmlNodePtr c = element(table->children);
+	for (; c && is(c, "column"); c = element(c->next), columns++) {
+		plain(p, p->markdown ? "| " : columns ? " | " : "");
+		said(p, attribute(c, "label"));
+		plain(p, p->markdown ? " " : "");
+	}
+	plain(p, p->markdown ? "|\n" : "\n");
+	for (unsigned i = 0; p->markdown && i < columns; i++)
+		plain(p, "|---");
+	plain(p, p->markdown ? "|\n" : "");
+	if (!c) {
+		plain(p, "\n0 rows: ");
+		said(p, attribute(table, "empty-means"));
+		plain(p, "\n");
+	}
+	for (; c && !p->rc; c = element(c->next)) {
+		xmlNodePtr first = element(c->children);
+		for (xmlNodePtr k = first; k && !p->rc; k = element(k->next)) {
+			plain(p, p->markdown ? "| " : k == first ? "" : " | ");
+			say_cell(p, k);
+			plain(p, p->markdown ? " " : "");
+		}
+		plain(p, p->markdown ? "|\n" : "\n");
+	}
+	if (text_is(attribute(table, "truncated"), "true"))
+		plain(p, "\nThere are more rows than stand here.\n");
+}
+
+static void say_section(struct page *p, xmlNodePtr section)
+{
+	heading(p, 2, attribute(section, "title"));
+	for (xmlNodePtr c = element(section->children); c && !p->rc; c = element(c->next)) {
+		if (is(c, "table"))
+			say_table(p, c);
+		else if (is(c, "text"))
+			said(p, words(c));
+		plain(p, is(c, "text") ? "\n" : "");
+	}
+}
+
+int derive_text(xmlDocPtr doc, bool markdown, struct buf *out, struct err *err)
+{
+	struct page p = {out, err, markdown, 0};
+	xmlNodePtr root = xmlDocGetRootElement(doc);
+	if (markdown)
+		plain(&p, "# ");
+	plain(&p, "Pagetrail report: ");
+	said(&p, attribute(root, "kind"));
+	plain(&p, "\n");
+	for (xmlNodePtr c = element(root->children); c && !p.rc; c = element(c->next)) {
+		if (is(c, "section")) {
+			say_section(&p, c);
+			continue;
+		}
+		heading(&p, 2, is(c, "regime") ? attribute(c, "title") : text_of((const char *)c->name));
+		say_attributes(&p, c);
+		plain(&p, c->properties ? "\n\n" : "");
+		for (xmlNodePtr k = element(c->children); k && !p.rc; k = element(k->next))
+			say_fact(&p, k);
+	}
+	return p.rc;
+}

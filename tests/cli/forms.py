@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# forms.py - a report as JSON, Markdown and text: each fact of the document is in each of them, and no text of it is markup
+import glob
+import json
+import os
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect, one_line_error
+
+NS = "{urn:pagetrail:report:1}"
+TENANT = "a|b `c` <script>alert(1)</script> [l](http://x.example) **d** # e &lt; www.x.example \x1b[31m"
+
+
+def local(e):
+    return e.tag[len(NS):]
+
+
+def facts(e):
+    """Every word of the document, but of figures and of what says how a table is drawn."""
+    if local(e) == "figure":
+        return
+    skip = {"query", "query-sha256", "classes", "rows", "page-rows", "truncated", "style", "type", "shown", "below", "empty-means"}
+    hidden = local(e) in ("table", "column")
+    for k, v in e.attrib.items():
+        if k not in skip and not (hidden and k in ("name", "unit")) and k not in ("unknown", "absent", "code") and not (local(e) == "section" and k == "id"):
+            yield v
+    if local(e) != "column" and e.text and e.text.strip():
+        yield " ".join(e.text.split())
+    for c in e:
+        yield from facts(c)
+
+
+def leaves(v):
+    if isinstance(v, dict):
+        for x in v.values():
+            yield from leaves(x)
+    elif isinstance(v, list):
+        for x in v:
+            yield from leaves(x)
+    elif v is not None and not isinstance(v, bool):
+        yield " ".join(str(v).split())
+
+
+def check(base):
+    root = ElementTree.parse(base + ".xml").getroot()
+    doc = json.load(open(base + ".json", encoding="utf-8"))
+    words = list(facts(root))
+    expect(len(words) > 100, f"facts in {base}")
+    has = set(leaves(doc))
+    for w in words:
+        expect(w in has, f"{base}.json to say {w!r}")
+    # numbers by their id, with the value and the flag of the document
+    for name in ("number", "limit", "blank"):
+        want = [dict(e.attrib) for e in root.iter(NS + name)]
+        got = doc[name + "s"].get(name, [])
+        expect([{k: str(v) for k, v in g.items() if k != "text"} for g in got] == want, f"{name}s of {base}")
+    tables = list(root.iter(NS + "table"))
+    got = [t for s in doc["section"] for t in s["table"]]
+    expect(len(got) == len(tables), "every table")
+    for t, g in zip(tables, got):
+        rows = t.findall(NS + "row")
+        expect(g["rows"] >= len(rows) == len(g.get("row", [])), f"rows of {g['query']}")
+        for r, cells in zip(rows, g.get("row", [])):
+            expect(len(cells) == len(g["column"]), "a cell a column")
+            for e, c in zip(r, cells):
+                expect((c is None) == (e.get("unknown") == "true"), f"unknown is null: {c}")
+    texts = {form: open(f"{base}.{form}", encoding="utf-8").read() for form in ("md", "txt")}
+    expect("\x1b" not in texts["md"] + texts["txt"], "nothing for a terminal")
+    shown = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", texts["md"])
+    for form, text in (("md", shown), ("txt", texts["txt"])):
+        flat = " ".join(text.split())
+        for w in words:
+            expect(w in flat, f"{base}.{form} to say {w!r}")
+    bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", texts["md"])
+    expect(not re.search(r"[<>`\[\]*_&]|https?:|www\.", bare), f"markup in {base}.md: {re.search('.{40}[<>`*_&].{40}', bare)}")
+    tables = re.findall(r"(?:^\|.*\|\n)+", bare, re.M)
+    expect(tables, "tables")
+    for t in tables:
+        expect(len({line.count("|") for line in t.splitlines()}) == 1, f"columns of a table: {t[:200]}")
+
+
+with Box() as box:
+    lines = [{"request_id": f"z-{i}", "status": 200, "start_time": f"2026-09-14T09:{i:02}:00Z", "duration": 3000, "method": "POST",
+              "path": "/v1/completions", "bytes_sent": 900, "prompt_tokens": 700123, "completion_tokens": 20, "tenant": TENANT if i % 2 else "tenant-b"}
+             for i in range(20)]
+    box.write("logs/gateway.jsonl", "".join(json.dumps(x) + "\n" for x in lines))
+    box.run("init", "case.ptc", "--id", "case|`1`", "--title", TENANT[:40])
+    box.run("ingest", "case.ptc", "logs")
+    box.run("report", "case.ptc", "scope", "--out", "one", "--also", "json,md,txt")
+    check(box.path("one/scope-1"))
+    before = {f: open(f, "rb").read() for f in glob.glob(box.path("one/*"))}
+    box.run("report", "case.ptc", "scope", "--out", "one", "--also", "txt,json,md")
+    expect(len(before) == 5 and all(open(f, "rb").read() == b for f, b in before.items()), "the same bytes again")
+    box.run("report", "case.ptc", "worksheet", "--out", "sheet", "--also", "json,md,txt")
+    check(box.path("sheet/worksheet-1"))
+    box.run("report", "case.ptc", "notice-none", "--tenant", "tenant-b", "--audience", "them", "--new-case-key", "k", "--out", "b", "--also", "json,md,txt",
+            code=(0, 3))
+    for f in glob.glob(box.path("b/*.xml")):
+        check(f[:-4])
+    box.run("report", "case.ptc", "public", "--out", "p", "--also", "json,md,txt")
+    check(box.path("p/public-1"))
+    one_line_error(box.run("report", "case.ptc", "scope", "--also", "pdf", code=2))
+print("ok")
