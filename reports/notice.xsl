@@ -68,9 +68,10 @@
         <xsl:choose>
           <xsl:when test="$kind = 'notice-exposed'"><xsl:call-template name="tiles-e"/></xsl:when>
           <xsl:when test="$kind = 'notice-recipient'"><xsl:call-template name="tiles-c"/></xsl:when>
-          <xsl:otherwise><xsl:call-template name="tiles-c"/><xsl:call-template name="tiles-e"/></xsl:otherwise>
+          <xsl:otherwise><xsl:call-template name="tiles-c"/></xsl:otherwise>
         </xsl:choose>
       </ul>
+      <xsl:if test="$kind = 'notice-none'"><ul class="classes"><xsl:call-template name="tiles-e"/></ul></xsl:if>
       <p class="note">Numbers are counted from the evidence; 'at least' marks a count beside known gaps.</p>
     </section>
   </xsl:template>
