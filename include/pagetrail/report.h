@@ -8,6 +8,7 @@
 
 #include "pagetrail/analysis.h"
 #include "pagetrail/case_key.h"
+#include "pagetrail/dsse.h"
 
 struct report_asset { /* an embedded file of reports/: "report.rng", "scope.xsl", "style.css" */
 	const char *name, *text;
@@ -26,15 +27,16 @@ struct report_options {
 	const char *tenant;   /* of a notice; else NULL */
 	const char *out_dir;  /* made when missing */
 	const char *audience; /* whom it is for: pseudonyms of two audiences cannot be joined */
-	const struct case_key *key; /* for pseudonyms; may be NULL for kinds that have none */
-	int64_t round_s;            /* of times that are others' too, in seconds: 3600 or 86400 */
-	struct text note;           /* what a person adds to papers that leave the house */
-	struct text answers;        /* to blanks, as reports/answers.rng says; ptr NULL: none */
-	bool approved;              /* by a person: refused while a blank is open */
-	const char *regime;         /* of a worksheet; NULL: each */
-	struct text regimes;        /* in place of our own, as reports/regimes.rng says; ptr NULL: ours */
-	struct text holidays;       /* for business days (deadline.h); ptr NULL: none are known */
-	const char *zone;           /* where duties are owed; NULL: UTC */
+	const struct case_key *key;  /* for pseudonyms; may be NULL for kinds that have none */
+	int64_t round_s;             /* of times that are others' too, in seconds: 3600 or 86400 */
+	struct text note;            /* what a person adds to papers that leave the house */
+	struct text answers;         /* to blanks, as reports/answers.rng says; ptr NULL: none */
+	const struct dsse_key *sign; /* seals each document; NULL: check sums alone */
+	bool approved;               /* by a person: refused while a blank is open */
+	const char *regime;          /* of a worksheet; NULL: each */
+	struct text regimes;         /* in place of our own, as reports/regimes.rng says; ptr NULL: ours */
+	struct text holidays;        /* for business days (deadline.h); ptr NULL: none are known */
+	const char *zone;            /* where duties are owed; NULL: UTC */
 	int64_t as_of_ns;
 	const char *forms; /* besides XML and HTML: json, md, txt, with commas between; NULL: none */
 	int issue;         /* from 1 */

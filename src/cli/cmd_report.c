@@ -24,7 +24,7 @@ static int on_searched(void *ctx, const struct report_searched *s)
 }
 
 struct asked {
-	const char *tenant, *audience, *key, *new_key, *note, *round, *answers, *regimes, *holidays;
+	const char *tenant, *audience, *key, *new_key, *note, *round, *answers, *regimes, *holidays, *sign;
 	int64_t issue;
 	bool all;
 };
@@ -155,6 +155,17 @@ static int texts_read(struct texts *t, struct report_options *o, const struct as
 	return rc ? rc : text_read(&t->holidays, a->holidays, "list of holidays", &o->holidays, err);
 }
 
+static int take_signer(struct report_options *o, const struct asked *a, struct dsse_key **key, struct err *err)
+{
+	int rc = a->sign ? dsse_key_load(key, a->sign, err) : 0;
+	if (!rc && *key && !dsse_key_signs(*key)) {
+		rc = err_set(err, ERR_INPUT, "the key has no private half");
+		err_where(err, "%s", a->sign);
+	}
+	o->sign = *key;
+	return rc;
+}
+
 static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
@@ -172,6 +183,7 @@ static int run(int argc, char **argv, struct err *err)
 	struct ask ask = ASK_INIT;
 	struct asked a = {.issue = 1};
 	struct case_key key = {.id = ""};
+	struct dsse_key *signer = NULL;
 	struct report_options o = {.out_dir = ".",
 				   .assets = report_assets,
 				   .n_assets = n_report_assets,
@@ -187,7 +199,8 @@ static int run(int argc, char **argv, struct err *err)
 	    {"--all", OPTION_FLAG, &a.all},           {"--answers", OPTION_TEXT, &a.answers},
 	    {"--approved", OPTION_FLAG, &o.approved}, {"--regime", OPTION_TEXT, &o.regime},
 	    {"--regimes", OPTION_TEXT, &a.regimes},   {"--holidays", OPTION_TEXT, &a.holidays},
-	    {"--zone", OPTION_TEXT, &o.zone},         {"--also", OPTION_TEXT, &o.forms}};
+	    {"--zone", OPTION_TEXT, &o.zone},         {"--also", OPTION_TEXT, &o.forms},
+	    {"--key", OPTION_TEXT, &a.sign}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	CLEANUP(texts_done) struct texts texts = TEXTS_INIT;
 	struct args args;
@@ -203,8 +216,11 @@ static int run(int argc, char **argv, struct err *err)
 	if (!rc)
 		rc = take_key(&o, &a, &key, err);
 	if (!rc)
+		rc = take_signer(&o, &a, &signer, err);
+	if (!rc)
 		rc = write_report(args.at[0], &ask, &o, err);
 	case_key_wipe(&key);
+	dsse_key_free(signer);
 	return rc ? rc : EXIT_DONE;
 }
 
@@ -228,6 +244,7 @@ const struct command command_report = {
 	    "  --approved         no draft; refused while a blank is open\n"
 	    "  --regime NAME, --regimes FILE  of the worksheet: one duty; another table of them\n"
 	    "  --holidays FILE, --zone ZONE   of the worksheet: days off, and where it is owed\n"
+	    "  --key KEY.pem      signs each document (DSSE, Ed25519; docs/reports.md)\n"
 	    "  --note FILE        text of a person, for papers that leave the house\n"
 	    "  --round hour|day   times of reading in notices; default is hour\n"
 	    "  --as-of T          time printed; default: when the evidence last changed\n"

@@ -172,6 +172,16 @@ static int put_reader(struct facts *f, xmlNodePtr h)
 	return !rc && f->reference ? put_element(f, h, "key-id", text_of(f->o->key->id)) : rc;
 }
 
+/* What is signed is the files of the document: the signature stands beside them. */
+static int put_signature(struct facts *f, xmlNodePtr h)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(4 * KIB);
+	if (!f->o->sign)
+		return put_element(f, h, "signature", TEXT("not signed"));
+	int rc = buf_printf(&b, f->err, "beside it (DSSE, Ed25519), key %s", dsse_key_id(f->o->sign));
+	return rc ? rc : put_element(f, h, "signature", buf_text(&b));
+}
+
 static int put_header(struct facts *f)
 {
 	xmlNodePtr h = put_node(f, f->root, "header");
@@ -192,7 +202,7 @@ static int put_header(struct facts *f)
 	if (!rc)
 		rc = put_element(f, h, "state", f->o->approved ? TEXT("approved") : TEXT("draft"));
 	if (!rc)
-		rc = put_element(f, h, "signature", TEXT("not signed"));
+		rc = put_signature(f, h);
 	if (!rc)
 		rc = put_time(f, h, "as-of", f->o->as_of_ns);
 	if (!rc)

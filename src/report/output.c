@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "pagetrail/buf.h"
+#include "pagetrail/digest.h"
 #include "pagetrail/limits.h"
 
 enum { SYNC_EACH = 8 }; /* more files than that are synced together, at the end */
 
 struct file {
 	char *path, *part;
+	char sha256[SHA256_HEX];
 	bool renamed;
 };
 
@@ -122,6 +124,10 @@ int output_add(struct output *o, const char *folder, const char *name, struct te
 		rc = (f->path = strdup(b.ptr)) ? buf_printf(&b, err, ".part") : err_nomem(err);
 	if (!rc)
 		rc = (f->part = strdup(b.ptr)) ? 0 : err_nomem(err);
+	unsigned char digest[SHA256_BYTES] = {0};
+	if (!rc)
+		rc = sha256_once(bytes.ptr, bytes.len, digest, err);
+	sha256_hex(digest, f->sha256);
 	size_t before = o->n;
 	if (!rc)
 		rc = write_part(o, f, bytes, err);
@@ -161,6 +167,16 @@ int output_commit(struct output *o, struct err *err)
 const char *output_path(const struct output *o, size_t at)
 {
 	return at < o->n ? o->files[at].path : NULL;
+}
+
+const char *output_sha256(const struct output *o, size_t at)
+{
+	return at < o->n ? o->files[at].sha256 : NULL;
+}
+
+size_t output_count(const struct output *o)
+{
+	return o->n;
 }
 
 void output_close(struct output *o)

@@ -17,4 +17,6 @@ int output_read_back(const struct output *o, struct buf *b, struct err *err) MUS
 int output_commit(struct output *o, struct err *err) MUST_CHECK;
 /* In the order in which they were added; NULL: no more. */
 const char *output_path(const struct output *o, size_t at);
+const char *output_sha256(const struct output *o, size_t at); /* hex, of the bytes that were given */
+size_t output_count(const struct output *o);
 void output_close(struct output *o); /* accepts NULL */

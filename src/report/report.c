@@ -14,6 +14,7 @@
 #include "leak.h"
 #include "output.h"
 #include "pagetrail/wording.h"
+#include "seal.h"
 
 enum { DOCUMENT_MAX = 512 };
 
@@ -204,9 +205,23 @@ static int add_derived(struct run *r, const char *folder, const char *suffix)
 	return rc ? rc : add_file(r, folder, suffix, buf_text(&b));
 }
 
+/* Behind its files: what shows that they are as they were written. */
+static int add_seal(struct run *r, const char *folder, size_t first)
+{
+	CLEANUP(buf_done) struct buf sums = BUF_INIT(MIB);
+	CLEANUP(buf_done) struct buf envelope = BUF_INIT(MIB);
+	int rc = seal_sums(r->output, first, &sums, r->err);
+	if (!rc && r->o->sign)
+		rc = seal_statement(&r->f, r->output, first, &envelope, r->err);
+	if (!rc)
+		rc = add_file(r, folder, "sha256", buf_text(&sums));
+	return !rc && envelope.len ? add_file(r, folder, "dsse.json", buf_text(&envelope)) : rc;
+}
+
 static int add_document(struct run *r, const char *folder)
 {
 	static const char *const suffixes[] = {"html", "json", "md", "txt"};
+	size_t first = output_count(r->output);
 	int rc = render_validate(r->render, r->f.doc, r->err);
 	if (rc)
 		return rc;
@@ -220,7 +235,7 @@ static int add_document(struct run *r, const char *folder)
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(suffixes); i++)
 		if (!i || report_form(text_of(r->o->forms ? r->o->forms : ""), suffixes[i]))
 			rc = add_derived(r, folder, suffixes[i]);
-	return rc;
+	return rc ? rc : add_seal(r, folder, first);
 }
 
 bool report_form(struct text list, const char *form)

@@ -270,7 +270,7 @@ with Box() as box:
     check_numbers(box, root, parsed, "case.ptc")
     check_wording(parsed)
     expect(len(list(root.iter(NS + "figure"))) == 2, "two figures")
-    expect(sorted(os.listdir(box.path("one"))) == ["scope-1.html", "scope-1.xml"], "two files and nothing else")
+    expect(sorted(os.listdir(box.path("one"))) == ["scope-1.html", "scope-1.sha256", "scope-1.xml"], "three files and nothing else")
 
     # header: issue, parameters of a person, as-of
     box.run("report", "case.ptc", "scope", "--out", "two", "--issue", "3", "--as-of", "2026-09-10T00:00:00Z", "--param", "pool=681280")

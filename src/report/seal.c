@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* seal.c - check sums of a document's files, and a signed statement of them
+ *
+ * The statement says which files, and which kind and issue of a report they are; nothing that the files themselves do not say, so it goes
+ * wherever they go.
+ */
+#include "seal.h"
+
+#include <string.h>
+
+#include "deployed.h"
+
+#define SEAL_PREDICATE "urn:pagetrail:report-seal:1"
+
+static const char *name_of(const struct output *o, size_t at)
+{
+	const char *path = output_path(o, at), *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+int seal_sums(const struct output *o, size_t first, struct buf *b, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = first; !rc && i < output_count(o); i++)
+		rc = buf_printf(b, err, "%s  %s\n", output_sha256(o, i), name_of(o, i));
+	return rc;
+}
+
+static int statement(const struct facts *f, const struct output *o, size_t first, struct buf *b, struct err *err)
+{
+	struct jot j = {b, err, 0};
+	jot_open(&j, NULL, '{');
+	jot_text(&j, "_type", TEXT("https://in-toto.io/Statement/v1"));
+	jot_open(&j, "subject", '[');
+	for (size_t i = first; !j.rc && i < output_count(o); i++) {
+		jot_open(&j, NULL, '{');
+		jot_text(&j, "name", text_of(name_of(o, i)));
+		jot_open(&j, "digest", '{');
+		jot_text(&j, "sha256", text_of(output_sha256(o, i)));
+		jot_close(&j, '}');
+		jot_close(&j, '}');
+	}
+	jot_close(&j, ']');
+	jot_text(&j, "predicateType", TEXT(SEAL_PREDICATE));
+	jot_open(&j, "predicate", '{');
+	jot_text(&j, "tool", TEXT("pagetrail " PAGETRAIL_VERSION));
+	jot_text(&j, "kind", text_of(f->kind->name));
+	jot_int(&j, "issue", f->o->issue);
+	jot_text(&j, "state", f->o->approved ? TEXT("approved") : TEXT("draft"));
+	jot_close(&j, '}');
+	jot_close(&j, '}');
+	return j.rc;
+}
+
+int seal_statement(const struct facts *f, const struct output *o, size_t first, struct buf *b, struct err *err)
+{
+	CLEANUP(buf_done) struct buf payload = BUF_INIT(MIB);
+	int rc = statement(f, o, first, &payload, err);
+	return rc ? rc : dsse_sign(f->o->sign, TEXT(STATEMENT_MEDIA_TYPE), buf_text(&payload), b, err);
+}

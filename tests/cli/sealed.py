@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# sealed.py - each document of a report has its check sums and, with a key, a signed statement of them; other programs check both
+import base64
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from run import Box, expect, one_line_error
+
+
+def ran(box, *args, cwd="."):
+    return subprocess.run(args, cwd=box.path(cwd), capture_output=True).returncode
+
+
+def verified(box, envelope, public):
+    payload = base64.b64decode(envelope["payload"])
+    kind = envelope["payloadType"].encode()
+    box.write("pae", b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload))
+    box.write("sig", base64.b64decode(envelope["signatures"][0]["sig"]))
+    return ran(box, "openssl", "pkeyutl", "-verify", "-pubin", "-inkey", public, "-rawin", "-in", "pae", "-sigfile", "sig") == 0
+
+
+with Box() as box:
+    box.run("simulate", "r", "--scenario", "incident", "--requests", "300", "--seed", "3")
+    box.run("ingest", "case.ptc", "r/logs")
+    for name in ("a", "b"):
+        expect(ran(box, "openssl", "genpkey", "-algorithm", "ed25519", "-out", name + ".pem") == 0, "a key")
+        expect(ran(box, "openssl", "pkey", "-in", name + ".pem", "-pubout", "-out", name + ".pub") == 0, "its public half")
+    box.run("report", "case.ptc", "--all", "--audience", "tenants", "--new-case-key", "case.key", "--out", "out", "--key", "a.pem")
+    seen = 0
+    for folder in ("internal", "tenants", "public"):
+        files = sorted(os.listdir(box.path("out/" + folder)))
+        for stem in sorted({f.split(".")[0] for f in files if not f.startswith("deliveries")}):
+            expect({stem + e for e in (".xml", ".html", ".sha256", ".dsse.json")} <= set(files), f"the files of {stem}: {files}")
+            expect(ran(box, "sha256sum", "-c", stem + ".sha256", cwd="out/" + folder) == 0, f"check sums of {stem}")
+            envelope = json.load(open(box.path(f"out/{folder}/{stem}.dsse.json")))
+            expect(verified(box, envelope, "a.pub") and not verified(box, envelope, "b.pub"), "a signature by this key alone")
+            said = json.loads(base64.b64decode(envelope["payload"]))
+            sums = dict(reversed(line.split("  ")) for line in open(box.path(f"out/{folder}/{stem}.sha256")).read().splitlines())
+            expect({s["name"]: s["digest"]["sha256"] for s in said["subject"]} == sums, "what is signed to be the sums")
+            expect(stem.startswith(said["predicate"]["kind"]) and said["predicate"]["state"] == "draft", f"kind and state: {said['predicate']}")
+            for changed in (base64.b64encode(base64.b64decode(envelope["payload"]).replace(b"draft", b"draff")).decode(),):
+                expect(not verified(box, dict(envelope, payload=changed), "a.pub"), "another payload not to be signed")
+            expect(envelope["signatures"][0]["keyid"] in open(box.path(f"out/{folder}/{stem}.html")).read(), "the page to name the key")
+            seen += 1
+    expect(seen >= 4, f"several documents: {seen}")
+    page = open(box.path("out/internal/scope-1.html"), "r+b")
+    page.seek(2000)
+    byte = page.read(1)
+    page.seek(2000)
+    page.write(bytes([byte[0] ^ 1]))
+    page.close()
+    expect(ran(box, "sha256sum", "-c", "scope-1.sha256", cwd="out/internal") == 1, "a changed byte to fail")
+    # without a key there are sums; keys that cannot sign are refused, and leave no file
+    box.run("report", "case.ptc", "scope", "--out", "plain")
+    expect(sorted(os.listdir(box.path("plain"))) == ["scope-1.html", "scope-1.sha256", "scope-1.xml"], "sums without a key")
+    expect("not signed" in open(box.path("plain/scope-1.html")).read(), "the page to say that nobody signed")
+    for key in ("a.pub", "case.ptc", "nowhere.pem"):
+        one_line_error(box.run("report", "case.ptc", "scope", "--out", "none", "--key", key, code=3))
+        expect(not os.path.exists(box.path("none")), "no file")
