@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_case(const char *file)
@@ -25,13 +26,37 @@ static int refused(const char *file, struct err *err)
 	return ERR_IO;
 }
 
+/* Writes, flushes and closes. */
+static bool write_out(FILE *f, struct text bytes, bool sync)
+{
+	bool ok = fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len && !fflush(f) && (!sync || !fsync(fileno(f)));
+	int saved = errno;
+	if (fclose(f) && ok) {
+		ok = false;
+		saved = errno;
+	}
+	errno = saved;
+	return ok;
+}
+
+/* A device or a pipe takes the bytes; a file under its name would take its place. */
+static int write_through(const char *file, struct text bytes, struct err *err)
+{
+	int fd = open(file, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	return f && write_out(f, bytes, false) ? 0 : refused(file, err);
+}
+
 int write_file(const char *file, struct text bytes, struct err *err)
 {
+	struct stat st;
 	CLEANUP(buf_done) struct buf part = BUF_INIT(64 * KIB);
 	if (!strcmp(file, "-")) {
 		fwrite(bytes.ptr, 1, bytes.len, stdout); /* a failure is seen by system_flush() */
 		return 0;
 	}
+	if (!stat(file, &st) && !S_ISREG(st.st_mode))
+		return write_through(file, bytes, err);
 	if (is_case(file)) {
 		err_set(err, ERR_USAGE, "'%s' is a database, perhaps a case: it is not written over", file);
 		return err_hint(err, "name another file");
@@ -43,16 +68,8 @@ int write_file(const char *file, struct text bytes, struct err *err)
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)
 		return refused(file, err);
-	bool ok = fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len && !fflush(f) && !fsync(fd);
+	bool ok = write_out(f, bytes, true) && !rename(part.ptr, file);
 	int saved = errno;
-	if (fclose(f) && ok) {
-		ok = false;
-		saved = errno;
-	}
-	if (ok && rename(part.ptr, file)) {
-		ok = false;
-		saved = errno;
-	}
 	if (!ok)
 		unlink(part.ptr);
 	errno = saved;

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -342,6 +343,14 @@ def files(box):
     expect(not [n for n in os.listdir(box.dir) if n.startswith("taken.")], "no partial file beside a place that is taken")
     expect(b"<svg" in box.run("timeline", "case.ptc", "--svg", "-").stdout, "- to be standard output")
     expect(b"<svg" not in box.run("timeline", "case.ptc", "--svg", "file.svg").stdout, "nothing on standard output")
+    # a pipe takes the bytes, and stays one; what takes nothing is an error
+    os.mkfifo(box.path("pipe"))
+    with subprocess.Popen(["cat", box.path("pipe")], stdout=subprocess.PIPE) as reader:
+        box.run("timeline", "case.ptc", "--svg", "pipe")
+        expect(b"<svg" in reader.communicate()[0] and stat.S_ISFIFO(os.stat(box.path("pipe")).st_mode), "a pipe to be written through")
+    os.symlink("/dev/full", box.path("full"))
+    one_line_error(box.run("timeline", "case.ptc", "--svg", "full", code=3))
+    expect(os.path.islink(box.path("full")) and stat.S_ISCHR(os.stat("/dev/full").st_mode), "a device to stay one")
 
 
 with Box() as box:
