@@ -99,8 +99,10 @@ static int check(struct report_options *o, const struct asked *a, struct err *er
 		return err_set(err, ERR_USAGE, "--issue takes a number from 1 to 100000");
 	struct text list = text_of(o->forms ? o->forms : ""), part;
 	while (o->forms && text_split(&list, ',', &part))
-		if (!text_is(part, "json") && !text_is(part, "md") && !text_is(part, "txt"))
-			return err_set(err, ERR_USAGE, "--also takes json, md and txt, not '%.*s'", TEXT_ARG(part));
+		if (!text_is(part, "json") && !text_is(part, "md") && !text_is(part, "txt") && !text_is(part, "csv") &&
+		    !text_is(part, "sheet"))
+			return err_set(err, ERR_USAGE, "--also takes json, md, txt, csv and sheet, not '%.*s'",
+				       TEXT_ARG(part));
 	o->tenant = a->tenant;
 	o->round_s = a->round && !strcmp(a->round, "day") ? 86400 : 3600;
 	o->issue = (int)a->issue;
@@ -233,7 +235,8 @@ const struct command command_report = {
 	    "                     notice-exposed, notice-recipient, notice-none: to a tenant\n"
 	    "                     public: totals\n"
 	    "  --all              all of them, a notice for each tenant that is concerned\n"
-	    "  --also json,md,txt the same facts as JSON, Markdown, text too\n"
+	    "  --also json,md,txt,csv,sheet  the same facts in other forms too; csv: tables\n"
+	    "                     for programs, sheet: for spreadsheets\n"
 	    "  --out DIR          where to write; default is the current folder\n"
 	    "  --tenant NAME      whom a notice is for\n"
 	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"

@@ -20,26 +20,6 @@ static bool among(xmlNodePtr n, const char *const *names, size_t count)
 	return false;
 }
 
-static xmlNodePtr element(xmlNodePtr n)
-{
-	while (n && n->type != XML_ELEMENT_NODE)
-		n = n->next;
-	return n;
-}
-
-static struct text attribute(xmlNodePtr n, const char *name)
-{
-	xmlAttrPtr a = xmlHasProp(n, (const xmlChar *)name);
-	return a && a->children ? text_of((const char *)a->children->content) : TEXT("");
-}
-
-/* Of an element that has no other elements in it. */
-static struct text words(xmlNodePtr n)
-{
-	xmlNodePtr t = n->children;
-	return t && t->type == XML_TEXT_NODE && !element(t) ? text_of((const char *)t->content) : TEXT("");
-}
-
 /* ---- JSON ---- */
 
 static const char *const lists[] = {"number", "limit", "blank",  "section", "table", "column", "row",   "cell",
@@ -65,13 +45,13 @@ static void put_attributes(struct jot *j, xmlNodePtr n)
 		bool number = false;
 		for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 			number |= !strcmp((const char *)a->name, counts[i]);
-		put_words(j, (const char *)a->name, attribute(n, (const char *)a->name), number);
+		put_words(j, (const char *)a->name, derive_attribute(n, (const char *)a->name), number);
 	}
 }
 
 static void put_inside(struct jot *j, xmlNodePtr n)
 {
-	for (xmlNodePtr c = element(n->children); c && !j->rc; c = element(c->next)) {
+	for (xmlNodePtr c = derive_element(n->children); c && !j->rc; c = derive_element(c->next)) {
 		const char *name = (const char *)c->name;
 		if (is(c, "figure"))
 			continue;
@@ -80,7 +60,7 @@ static void put_inside(struct jot *j, xmlNodePtr n)
 			continue;
 		}
 		jot_open(j, name, '[');
-		for (; c && is(c, name); c = element(c->next)) {
+		for (; c && is(c, name); c = derive_element(c->next)) {
 			put_member(j, NULL, c);
 			n = c;
 		}
@@ -91,27 +71,27 @@ static void put_inside(struct jot *j, xmlNodePtr n)
 
 static void put_cell(struct jot *j, xmlNodePtr cell, xmlNodePtr column)
 {
-	struct text type = column ? attribute(column, "type") : TEXT("");
-	if (attribute(cell, "unknown").len) {
+	struct text type = column ? derive_attribute(column, "type") : TEXT("");
+	if (derive_attribute(cell, "unknown").len) {
 		jot_json(j, NULL, TEXT("null"));
-	} else if (attribute(cell, "absent").len) {
+	} else if (derive_attribute(cell, "absent").len) {
 		jot_json(j, NULL, TEXT("{\"absent\":true}"));
-	} else if (element(cell->children)) {
+	} else if (derive_element(cell->children)) {
 		jot_open(j, NULL, '{');
 		put_inside(j, cell);
 		jot_close(j, '}');
 	} else {
-		put_words(j, NULL, words(cell), text_is(type, "integer"));
+		put_words(j, NULL, derive_words(cell), text_is(type, "integer"));
 	}
 }
 
 static void put_row(struct jot *j, xmlNodePtr row)
 {
-	xmlNodePtr column = element(row->parent->children);
+	xmlNodePtr column = derive_element(row->parent->children);
 	jot_open(j, NULL, '[');
-	for (xmlNodePtr c = element(row->children); c && !j->rc; c = element(c->next)) {
+	for (xmlNodePtr c = derive_element(row->children); c && !j->rc; c = derive_element(c->next)) {
 		put_cell(j, c, column);
-		column = column ? element(column->next) : NULL;
+		column = column ? derive_element(column->next) : NULL;
 	}
 	jot_close(j, ']');
 }
@@ -122,15 +102,15 @@ static void put_member(struct jot *j, const char *key, xmlNodePtr n)
 		put_row(j, n);
 		return;
 	}
-	if (!n->properties && !element(n->children)) {
-		jot_text(j, key, words(n));
+	if (!n->properties && !derive_element(n->children)) {
+		jot_text(j, key, derive_words(n));
 		return;
 	}
 	jot_open(j, key, '{');
 	put_attributes(j, n);
 	put_inside(j, n);
-	if (!element(n->children) && words(n).len)
-		jot_text(j, "text", words(n));
+	if (!derive_element(n->children) && derive_words(n).len)
+		jot_text(j, "text", derive_words(n));
 	jot_close(j, '}');
 }
 
@@ -188,7 +168,7 @@ static void say_attributes(struct page *p, xmlNodePtr n)
 		plain(p, a == n->properties ? " (" : ", ");
 		said(p, text_of((const char *)a->name));
 		plain(p, " ");
-		said(p, attribute(n, (const char *)a->name));
+		said(p, derive_attribute(n, (const char *)a->name));
 	}
 	plain(p, n->properties ? ")" : "");
 }
@@ -198,53 +178,53 @@ static void say_value(struct page *p, xmlNodePtr n)
 {
 	static const char *const values[] = {"value", "band", "count"};
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		said(p, attribute(n, values[i]));
+		said(p, derive_attribute(n, values[i]));
 	plain(p, " ");
-	said(p, attribute(n, "unit"));
-	plain(p, words(n).len ? " " : "");
-	said(p, words(n));
+	said(p, derive_attribute(n, "unit"));
+	plain(p, derive_words(n).len ? " " : "");
+	said(p, derive_words(n));
 }
 
 /* An element that is a fact: what it is of, what it says, what else is said of it; then what is in it. */
 static void say_fact(struct page *p, xmlNodePtr n)
 {
-	struct text label = attribute(n, attribute(n, "title").len ? "title" : "id");
+	struct text label = derive_attribute(n, derive_attribute(n, "title").len ? "title" : "id");
 	plain(p, "- ");
 	said(p, label.len ? label : text_of((const char *)n->name));
 	plain(p, ": ");
 	if (is(n, "number") || is(n, "limit"))
 		say_value(p, n);
 	else
-		said(p, words(n));
+		said(p, derive_words(n));
 	say_attributes(p, n);
 	plain(p, "\n");
-	for (xmlNodePtr c = element(n->children); c && !p->rc; c = element(c->next))
+	for (xmlNodePtr c = derive_element(n->children); c && !p->rc; c = derive_element(c->next))
 		say_fact(p, c);
 }
 
 static void say_cell(struct page *p, xmlNodePtr cell)
 {
-	if (attribute(cell, "unknown").len)
+	if (derive_attribute(cell, "unknown").len)
 		plain(p, "unknown");
-	else if (attribute(cell, "absent").len)
+	else if (derive_attribute(cell, "absent").len)
 		plain(p, p->markdown ? "\\-" : "-");
-	said(p, words(cell));
-	for (xmlNodePtr c = element(cell->children); c && !p->rc; c = element(c->next)) {
-		plain(p, c->prev && element(cell->children) != c ? "; " : "");
-		said(p, attribute(c, "name"));
-		plain(p, attribute(c, "name").len ? " " : "");
-		said(p, words(c));
+	said(p, derive_words(cell));
+	for (xmlNodePtr c = derive_element(cell->children); c && !p->rc; c = derive_element(c->next)) {
+		plain(p, c->prev && derive_element(cell->children) != c ? "; " : "");
+		said(p, derive_attribute(c, "name"));
+		plain(p, derive_attribute(c, "name").len ? " " : "");
+		said(p, derive_words(c));
 	}
 }
 
 static void say_table(struct page *p, xmlNodePtr table)
 {
 	unsigned columns = 0;
-	heading(p, 3, attribute(table, "title"));
-	xmlNodePtr c = element(table->children);
-	for (; c && is(c, "column"); c = element(c->next), columns++) {
+	heading(p, 3, derive_attribute(table, "title"));
+	xmlNodePtr c = derive_element(table->children);
+	for (; c && is(c, "column"); c = derive_element(c->next), columns++) {
 		plain(p, p->markdown ? "| " : columns ? " | " : "");
-		said(p, attribute(c, "label"));
+		said(p, derive_attribute(c, "label"));
 		plain(p, p->markdown ? " " : "");
 	}
 	plain(p, p->markdown ? "|\n" : "\n");
@@ -253,30 +233,30 @@ static void say_table(struct page *p, xmlNodePtr table)
 	plain(p, p->markdown ? "|\n" : "");
 	if (!c) {
 		plain(p, "\n0 rows: ");
-		said(p, attribute(table, "empty-means"));
+		said(p, derive_attribute(table, "empty-means"));
 		plain(p, "\n");
 	}
-	for (; c && !p->rc; c = element(c->next)) {
-		xmlNodePtr first = element(c->children);
-		for (xmlNodePtr k = first; k && !p->rc; k = element(k->next)) {
+	for (; c && !p->rc; c = derive_element(c->next)) {
+		xmlNodePtr first = derive_element(c->children);
+		for (xmlNodePtr k = first; k && !p->rc; k = derive_element(k->next)) {
 			plain(p, p->markdown ? "| " : k == first ? "" : " | ");
 			say_cell(p, k);
 			plain(p, p->markdown ? " " : "");
 		}
 		plain(p, p->markdown ? "|\n" : "\n");
 	}
-	if (text_is(attribute(table, "truncated"), "true"))
+	if (text_is(derive_attribute(table, "truncated"), "true"))
 		plain(p, "\nThere are more rows than stand here.\n");
 }
 
 static void say_section(struct page *p, xmlNodePtr section)
 {
-	heading(p, 2, attribute(section, "title"));
-	for (xmlNodePtr c = element(section->children); c && !p->rc; c = element(c->next)) {
+	heading(p, 2, derive_attribute(section, "title"));
+	for (xmlNodePtr c = derive_element(section->children); c && !p->rc; c = derive_element(c->next)) {
 		if (is(c, "table"))
 			say_table(p, c);
 		else if (is(c, "text"))
-			said(p, words(c));
+			said(p, derive_words(c));
 		plain(p, is(c, "text") ? "\n" : "");
 	}
 }
@@ -288,17 +268,17 @@ int derive_text(xmlDocPtr doc, bool markdown, struct buf *out, struct err *err)
 	if (markdown)
 		plain(&p, "# ");
 	plain(&p, "Pagetrail report: ");
-	said(&p, attribute(root, "kind"));
+	said(&p, derive_attribute(root, "kind"));
 	plain(&p, "\n");
-	for (xmlNodePtr c = element(root->children); c && !p.rc; c = element(c->next)) {
+	for (xmlNodePtr c = derive_element(root->children); c && !p.rc; c = derive_element(c->next)) {
 		if (is(c, "section")) {
 			say_section(&p, c);
 			continue;
 		}
-		heading(&p, 2, is(c, "regime") ? attribute(c, "title") : text_of((const char *)c->name));
+		heading(&p, 2, is(c, "regime") ? derive_attribute(c, "title") : text_of((const char *)c->name));
 		say_attributes(&p, c);
 		plain(&p, c->properties ? "\n\n" : "");
-		for (xmlNodePtr k = element(c->children); k && !p.rc; k = element(k->next))
+		for (xmlNodePtr k = derive_element(c->children); k && !p.rc; k = derive_element(k->next))
 			say_fact(&p, k);
 	}
 	return p.rc;

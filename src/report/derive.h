@@ -11,3 +11,26 @@
 int derive_json(xmlDocPtr doc, struct buf *out, struct err *err) MUST_CHECK;
 /* As text, or as Markdown (CommonMark with tables), in which no text of the document is markup. */
 int derive_text(xmlDocPtr doc, bool markdown, struct buf *out, struct err *err) MUST_CHECK;
+/* A table, or numbers and limits; for programs as it is, for people's spreadsheets with labels, and no cell that is a formula. */
+int derive_csv(xmlNodePtr table, bool people, struct buf *out, struct err *err) MUST_CHECK;
+int derive_csv_numbers(xmlDocPtr doc, bool people, struct buf *out, struct err *err) MUST_CHECK;
+
+/* --- the tree: from n on the first element, NULL none; an attribute, empty when it is not there; the words of an element without others --- */
+static inline xmlNodePtr derive_element(xmlNodePtr n)
+{
+	while (n && n->type != XML_ELEMENT_NODE)
+		n = n->next;
+	return n;
+}
+
+static inline struct text derive_attribute(xmlNodePtr n, const char *name)
+{
+	xmlAttrPtr a = xmlHasProp(n, (const xmlChar *)name);
+	return a && a->children ? text_of((const char *)a->children->content) : TEXT("");
+}
+
+static inline struct text derive_words(xmlNodePtr n)
+{
+	xmlNodePtr t = n->children;
+	return t && t->type == XML_TEXT_NODE && !derive_element(t) ? text_of((const char *)t->content) : TEXT("");
+}

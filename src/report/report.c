@@ -218,6 +218,35 @@ static int add_seal(struct run *r, const char *folder, size_t first)
 	return !rc && envelope.len ? add_file(r, folder, "dsse.json", buf_text(&envelope)) : rc;
 }
 
+/* Numbers, and each table under the name of its section; the second one of a section is the list that the first sums up. */
+static int add_tables(struct run *r, const char *folder, bool people)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT((size_t)DOCUMENT_MAX * MIB);
+	const char *suffix = people ? "sheet.csv" : "csv";
+	char name[256];
+	int rc = derive_csv_numbers(r->f.doc, people, &b, r->err);
+	snprintf(name, sizeof(name), "numbers.%s", suffix);
+	if (!rc)
+		rc = add_file(r, folder, name, buf_text(&b));
+	for (xmlNodePtr s = xmlDocGetRootElement(r->f.doc)->children; s && !rc; s = s->next) {
+		xmlAttrPtr id = s->type == XML_ELEMENT_NODE && !strcmp((const char *)s->name, "section")
+				    ? xmlHasProp(s, XC("id"))
+				    : NULL;
+		int tables = 0;
+		for (xmlNodePtr t = id ? s->children : NULL; t && !rc; t = t->next) {
+			if (t->type != XML_ELEMENT_NODE || strcmp((const char *)t->name, "table") != 0)
+				continue;
+			buf_clear(&b);
+			snprintf(name, sizeof(name), "%.100s%s.%s", (const char *)id->children->content,
+				 tables++ ? "-list" : "", suffix);
+			rc = derive_csv(t, people, &b, r->err);
+			if (!rc)
+				rc = add_file(r, folder, name, buf_text(&b));
+		}
+	}
+	return rc;
+}
+
 static int add_document(struct run *r, const char *folder)
 {
 	static const char *const suffixes[] = {"html", "json", "md", "txt"};
@@ -235,6 +264,11 @@ static int add_document(struct run *r, const char *folder)
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(suffixes); i++)
 		if (!i || report_form(text_of(r->o->forms ? r->o->forms : ""), suffixes[i]))
 			rc = add_derived(r, folder, suffixes[i]);
+	struct text forms = text_of(r->o->forms ? r->o->forms : "");
+	if (!rc && report_form(forms, "csv"))
+		rc = add_tables(r, folder, false);
+	if (!rc && report_form(forms, "sheet"))
+		rc = add_tables(r, folder, true);
 	return rc ? rc : add_seal(r, folder, first);
 }
 

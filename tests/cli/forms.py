@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # forms.py - a report as JSON, Markdown and text: each fact of the document is in each of them, and no text of it is markup
+import csv
 import glob
 import json
 import os
@@ -12,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 from run import Box, expect, one_line_error
 
 NS = "{urn:pagetrail:report:1}"
-TENANT = "a|b `c` <script>alert(1)</script> [l](http://x.example) **d** # e &lt; www.x.example \x1b[31m"
+TENANT = "=a|b `c` <script>alert(1)</script> [l](http://x.example) **d** # e &lt; www.x.example \x1b[31m"
 
 
 def local(e):
@@ -83,6 +84,34 @@ def check(base):
         expect(len({line.count("|") for line in t.splitlines()}) == 1, f"columns of a table: {t[:200]}")
 
 
+def check_tables(base):
+    """Each table cell by cell; nothing in a sheet that a spreadsheet would run."""
+    root = ElementTree.parse(base + ".xml").getroot()
+    numbers = list(csv.DictReader(open(base + ".numbers.csv", encoding="utf-8", newline="")))
+    by = {n["id"]: n for n in numbers}
+    for e in [*root.iter(NS + "number"), *root.iter(NS + "limit")]:
+        expect(any(n["id"] == e.get("id") and all(n[k] == v for k, v in e.attrib.items()) for n in numbers), f"number {e.attrib}")
+    expect(by["trigger-stands"]["text"] in ("yes", "no"), "what else stands beside the numbers")
+    formulas = 0
+    for section in root.iter(NS + "section"):
+        for at, table in enumerate(section.findall(NS + "table")):
+            name = f"{base}.{section.get('id')}{'-list' if at else ''}"
+            raw = list(csv.reader(open(name + ".csv", encoding="utf-8", newline="")))
+            sheet = list(csv.reader(open(name + ".sheet.csv", encoding="utf-8-sig", newline="")))
+            columns, rows = table.findall(NS + "column"), table.findall(NS + "row")
+            expect(raw[0] == [c.get("name") for c in columns] and sheet[0] == [c.get("label") for c in columns], f"head of {name}")
+            expect(len(raw) == len(sheet) == len(rows) + 1, f"rows of {name}")
+            for r, cells, shown in zip(rows, raw[1:], sheet[1:]):
+                for c, e, v, w in zip(columns, r, cells, shown, strict=True):
+                    items = e.findall(NS + "item")
+                    want = "; ".join(" ".join(filter(None, (i.get("name"), i.text))) for i in items) if items else (e.text or "")
+                    expect(v == want, f"{name}: {v!r}, not {want!r}")
+                    if c.get("type") not in ("integer", "real"):
+                        expect(w == ("'" + v if v[:1] in tuple("=+-@\t\r") and v else "unknown" if e.get("unknown") else v), f"{name}: {w!r}")
+                        formulas += w[:2] == "'="
+    return formulas
+
+
 with Box() as box:
     lines = [{"request_id": f"z-{i}", "status": 200, "start_time": f"2026-09-14T09:{i:02}:00Z", "duration": 3000, "method": "POST",
               "path": "/v1/completions", "bytes_sent": 900, "prompt_tokens": 700123, "completion_tokens": 20, "tenant": TENANT if i % 2 else "tenant-b"}
@@ -94,7 +123,7 @@ with Box() as box:
     check(box.path("one/scope-1"))
     before = {f: open(f, "rb").read() for f in glob.glob(box.path("one/*"))}
     box.run("report", "case.ptc", "scope", "--out", "one", "--also", "txt,json,md")
-    expect(len(before) == 5 and all(open(f, "rb").read() == b for f, b in before.items()), "the same bytes again")
+    expect(len(before) == 6 and all(open(f, "rb").read() == b for f, b in before.items()), "the same bytes again")
     box.run("report", "case.ptc", "worksheet", "--out", "sheet", "--also", "json,md,txt")
     check(box.path("sheet/worksheet-1"))
     box.run("report", "case.ptc", "notice-none", "--tenant", "tenant-b", "--audience", "them", "--new-case-key", "k", "--out", "b", "--also", "json,md,txt",
@@ -103,5 +132,7 @@ with Box() as box:
         check(f[:-4])
     box.run("report", "case.ptc", "public", "--out", "p", "--also", "json,md,txt")
     check(box.path("p/public-1"))
+    box.run("report", "case.ptc", "scope", "--out", "t", "--also", "csv,sheet")
+    expect(check_tables(box.path("t/scope-1")) > 0, "a name that looks like a formula")
     one_line_error(box.run("report", "case.ptc", "scope", "--also", "pdf", code=2))
 print("ok")
