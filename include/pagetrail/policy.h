@@ -53,6 +53,7 @@ enum fix {
 	X(LISTED, "version_listed", "The policy lists this version as affected.")                                    \
 	X(IN_RANGE, "version_in_range", "The version lies in an affected range.")                                    \
 	X(OUT_OF_RANGE, "version_out_of_range", "The version lies in no affected range.")                            \
+	X(NO_FIX, "fix_not_named", "The policy names neither this version nor a fix before it.")                     \
 	X(LOCAL_LABEL, "local_label", "What its local label stands for, the version does not show.")                 \
 	X(UNREADABLE, "version_unreadable", "This is no version: a tag or a digest does not say what is in it.")     \
 	X(NEEDS_COMMIT, "version_needs_commit",                                                                      \

@@ -69,7 +69,8 @@ static int against(const struct version *v, const struct version *other)
 	return version_cmp(&public, other);
 }
 
-static bool in_range(const struct policy_range *r, const struct version *v)
+/* Behind a limit a range says nothing. */
+static enum tri in_range(const struct policy_range *r, const struct version *v)
 {
 	bool affected = false, limits = false, before_limit = false;
 	for (size_t i = 0; i < r->n; i++) {
@@ -85,7 +86,7 @@ static bool in_range(const struct policy_range *r, const struct version *v)
 			break;
 		}
 	}
-	return affected && (!limits || before_limit);
+	return !affected ? TRI_NO : !limits || before_limit ? TRI_YES : TRI_UNKNOWN;
 }
 
 static bool is_listed(const struct policy_entry *e, struct text version, const struct version *v, bool readable)
@@ -99,12 +100,12 @@ static bool is_listed(const struct policy_entry *e, struct text version, const s
 	return false;
 }
 
-static bool has_versions(const struct policy_entry *e)
+static bool has_range(const struct policy_entry *e)
 {
 	for (size_t i = 0; i < e->n_ranges; i++)
 		if (!e->ranges[i].git)
 			return true;
-	return e->n_versions > 0;
+	return false;
 }
 
 /* --- one entry --- */
@@ -136,7 +137,7 @@ static const struct backport *backport_of(const struct policy_entry *e, struct t
 static enum fix by_version(const struct policy_entry *e, const struct build *b, struct policy_answer *a)
 {
 	struct version v;
-	bool readable = version_read(b->version, &v), affected = false;
+	bool readable = version_read(b->version, &v), affected = false, open = !has_range(e);
 	const struct backport *port = backport_of(e, b->version, &v, readable);
 	if (port)
 		return because_of(a, port->documented ? POLICY_BACKPORT : POLICY_BACKPORT_BARE, FIX_FIXED);
@@ -148,10 +149,15 @@ static enum fix by_version(const struct policy_entry *e, const struct build *b, 
 	if (!readable)
 		return because_of(a, POLICY_UNREADABLE, FIX_UNKNOWN);
 	bool no_tag = v.n_release == 1 && !v.release[0]; /* 0.0.0: built where no tag was seen */
-	if (!version_is_final(&v) || no_tag || !has_versions(e))
+	if (!version_is_final(&v) || no_tag || (!has_range(e) && !e->n_versions))
 		return because_of(a, POLICY_NEEDS_COMMIT, FIX_UNKNOWN);
-	for (size_t i = 0; i < e->n_ranges; i++)
-		affected |= !e->ranges[i].git && in_range(&e->ranges[i], &v);
+	for (size_t i = 0; i < e->n_ranges; i++) {
+		enum tri in = e->ranges[i].git ? TRI_NO : in_range(&e->ranges[i], &v);
+		affected |= in == TRI_YES;
+		open |= in == TRI_UNKNOWN;
+	}
+	if (!affected && open) /* a list says nothing of what is not in it, a range nothing behind its limit */
+		return because_of(a, POLICY_NO_FIX, FIX_UNKNOWN);
 	if (version_is_plain(&v))
 		return because_of(a, affected ? POLICY_IN_RANGE : POLICY_OUT_OF_RANGE,
 				  affected ? FIX_AFFECTED : FIX_FIXED);

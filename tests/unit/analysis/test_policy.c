@@ -96,8 +96,6 @@ static void test_ranges(void **state)
 	     "1\"}",
 	     "0.1 0.5.1 0.6 0.6.1", "0.5.2 0.6.2"},
 	    {"{\"introduced\":\"0.5\"}", "0.5 7", "0.4.10"},
-	    {"{\"introduced\":\"0\"},{\"limit\":\"0.6\"}", "0.1 0.5.9", "0.6 0.7"},
-	    {"{\"introduced\":\"0\"},{\"limit\":\"0.6\"},{\"limit\":\"0.8\"}", "0.6 0.7", "0.8"},
 	    {"{\"introduced\":\"0\"},{\"limit\":\"*\"},{\"fixed\":\"0.6\"}", "0.1", "0.6"},
 	    /* a fork's own fix has its label */
 	    {"{\"introduced\":\"0\"},{\"fixed\":\"0.5.21+site.2\"}", "0.5.21", "0.5.22"},
@@ -143,7 +141,34 @@ static void test_listed_or_range(void **state)
 	policy_free(p);
 	p = of("\"versions\":[\"0.5.9\"]");
 	expect(p, "0.5.9", "", FIX_AFFECTED, POLICY_LISTED);
-	expect(p, "0.5.8", "", FIX_FIXED, POLICY_OUT_OF_RANGE);
+	expect(p, "0.5.8", "", FIX_UNKNOWN, POLICY_NO_FIX); /* not affected by OSV, but nobody has named a fix */
+	policy_free(p);
+}
+
+/* What no fix is named for is not fixed; nor is what lies behind a limit, where nobody has looked. */
+static void test_no_fix_named(void **state)
+{
+	(void)state;
+	struct policy *p =
+	    of("\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[{\"introduced\":\"0\"},{\"limit\":\"0.5.10\"}]}]");
+	expect(p, "0.5.9", "", FIX_AFFECTED, POLICY_IN_RANGE);
+	expect(p, "0.5.10", "", FIX_UNKNOWN, POLICY_NO_FIX);
+	expect(p, "0.5.21", "", FIX_UNKNOWN, POLICY_NO_FIX);
+	expect(p, "0.5.21+cu124", "", FIX_UNKNOWN, POLICY_NO_FIX);
+	policy_free(p);
+	p = of("\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[{\"introduced\":\"0\"},{\"limit\":\"0.6\"},{\"limit\":"
+	       "\"0.8\"}]}]");
+	expect(p, "0.7", "", FIX_AFFECTED, POLICY_IN_RANGE);
+	expect(p, "0.8", "", FIX_UNKNOWN, POLICY_NO_FIX);
+	policy_free(p);
+	p = of("\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[{\"introduced\":\"0.5\"}]}]");
+	expect(p, "0.4", "", FIX_FIXED, POLICY_OUT_OF_RANGE); /* it says where the defect begins */
+	expect(p, "0.5", "", FIX_AFFECTED, POLICY_IN_RANGE);
+	policy_free(p);
+	p = of("\"ranges\":[{\"type\":\"ECOSYSTEM\",\"events\":[{\"introduced\":\"0\"},{\"fixed\":\"0.5.22\"},"
+	       "{\"introduced\":\"0.7\"},{\"limit\":\"0.6\"}]}]");
+	expect(p, "0.5.22", "", FIX_FIXED, POLICY_OUT_OF_RANGE);
+	expect(p, "0.7", "", FIX_UNKNOWN, POLICY_NO_FIX);
 	policy_free(p);
 }
 
@@ -194,7 +219,7 @@ static void test_packages(void **state)
 	assert_int_equal(a.fix, FIX_AFFECTED);
 	assert_int_equal(a.entries, 1);
 	b.package = TEXT("vllm");
-	assert_int_equal(policy_judge(p, &b).fix, FIX_FIXED);
+	assert_int_equal(policy_judge(p, &b).fix, FIX_UNKNOWN); /* a list alone */
 	b.version = TEXT("0.9");
 	assert_int_equal(policy_judge(p, &b).fix, FIX_AFFECTED);
 	assert_int_equal(policy_judge(p, &b).entries, 2);
@@ -634,11 +659,14 @@ static void test_builtin(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_ranges),   cmocka_unit_test(test_listed_or_range), cmocka_unit_test(test_verdicts),
-	    cmocka_unit_test(test_packages), cmocka_unit_test(test_requirements),    cmocka_unit_test(test_entries),
-	    cmocka_unit_test(test_commits),  cmocka_unit_test(test_refused),         cmocka_unit_test(test_warnings),
-	    cmocka_unit_test(test_hostile),  cmocka_unit_test(test_damaged),         cmocka_unit_test(test_builtin),
-	    cmocka_unit_test(test_words),    cmocka_unit_test(test_knows_fix),
+	    cmocka_unit_test(test_ranges),       cmocka_unit_test(test_listed_or_range),
+	    cmocka_unit_test(test_no_fix_named), cmocka_unit_test(test_verdicts),
+	    cmocka_unit_test(test_packages),     cmocka_unit_test(test_requirements),
+	    cmocka_unit_test(test_entries),      cmocka_unit_test(test_commits),
+	    cmocka_unit_test(test_refused),      cmocka_unit_test(test_warnings),
+	    cmocka_unit_test(test_hostile),      cmocka_unit_test(test_damaged),
+	    cmocka_unit_test(test_builtin),      cmocka_unit_test(test_words),
+	    cmocka_unit_test(test_knows_fix),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
