@@ -3,6 +3,7 @@
  *
  * A record is a line; a cell in quotes may hold commas, line ends and, doubled, quotes. What is not quoted is trimmed. Records
  * without a cell that holds anything, and those that begin with '#', say nothing and are passed over. A byte order mark is too.
+ * Where plain is set nothing is passed over but empty lines.
  */
 #pragma once
 
@@ -13,6 +14,7 @@ enum { CSV_CELLS_MAX = 64 };
 struct csv {
 	struct text rest;
 	unsigned next_line; /* that rest begins in, from 1 */
+	bool plain;         /* set by the caller: no comments, and a record of empty cells is one */
 	unsigned line;      /* where the record at hand begins, from 1 */
 	unsigned n;
 	struct text cells[CSV_CELLS_MAX];

@@ -165,11 +165,17 @@ static void look_at_inventory(const struct deploy_state *x, const struct replica
 	row->counted = in != NULL;
 	if (!in)
 		return;
-	e->retired = in->retired_ns != TIME_UNKNOWN && in->retired_ns <= t;
-	if (in->state == STATE_RETIRED && (in->retired_ns == TIME_UNKNOWN || !x->asked))
-		e->retired = true;
+	e->retired = in->retired_ns != TIME_UNKNOWN ? in->retired_ns <= t : in->state == STATE_RETIRED;
+	if (in->state == STATE_RETIRED && !e->retired && !x->asked) { /* an inventory may be younger than the logs */
+		int64_t now = x->as_of != TIME_UNKNOWN ? x->as_of : t;
+		e->retired_later = in->retired_ns > now && in->retired_ns - INVENTORY_SKEW_NS > now;
+		e->retired = !e->retired_later;
+	}
 	e->seen_after = r->after_retired_ns != TIME_UNKNOWN && (!x->asked || r->after_retired_ns <= t);
-	e->not_started = x->asked && in->started_ns != TIME_UNKNOWN && in->started_ns > t;
+	bool later = in->started_ns != TIME_UNKNOWN && in->started_ns > t;
+	bool at_work = r->began_ns != TIME_UNKNOWN && r->began_ns <= t;
+	e->seen_before = later && at_work && r->began_ns < in->started_ns - INVENTORY_SKEW_NS;
+	e->not_started = x->asked && later && !at_work; /* whoever is at work counts, whatever the inventory says */
 	row->counted = !e->not_started;
 }
 

@@ -18,6 +18,9 @@
 	X(SERVED_OVER_LIMIT, "served_over_limit",                                                                     \
 	  "It says that it has the fix, and a prompt at or over its limit was served through it.")                    \
 	X(SEEN_AFTER_RETIRED, "seen_after_retired", "The inventory retires it, and logs show it at work after that.") \
+	X(SEEN_BEFORE_START, "seen_before_start",                                                                     \
+	  "The inventory says that it began after this time, and logs show it at work before.")                       \
+	X(RETIRED_LATER, "retired_in_future", "The inventory calls it retired, as of a time that is still to come.")  \
 	X(PROCESS_ENDED, "process_ended",                                                                             \
 	  "Its last known process ended. That nothing runs in its place, nobody says.")                               \
 	X(RESTARTED_SINCE, "restarted_since", "It was started again after the newest record of its version.")         \
@@ -50,7 +53,9 @@ struct boot_evidence {
 	bool current;         /* the replica's state at that time, not one of its past */
 	bool listed, retired; /* the inventory has it; says that it is gone by that time */
 	bool seen_after;      /* at work after the inventory retired it */
-	bool not_started;     /* by the inventory it began after that time */
+	bool not_started;     /* by the inventory it began after that time, and nothing shows it at work by then */
+	bool seen_before;     /* by the inventory it began after that time, and it was at work well before */
+	bool retired_later;   /* it is called retired, as of a time to come */
 	bool outside;         /* there is an inventory, and it does not have it */
 	bool ended;           /* the process, before that time, and nothing else of it is known */
 	int64_t restarted_ns; /* newest known start of its container; TIME_UNKNOWN: none known */
@@ -102,8 +107,9 @@ struct container_seen {
 
 struct replica {
 	struct text name;
-	int64_t last_ns; /* last record of it */
-	int64_t work_ns; /* last sign in its logs */
+	int64_t last_ns;  /* last record of it */
+	int64_t work_ns;  /* last sign in its logs */
+	int64_t began_ns; /* first sign that it was at work; TIME_UNKNOWN: none */
 	int64_t
 	    after_retired_ns; /* first sign that it was at work after the inventory retired it; TIME_UNKNOWN: none */
 	struct deploy_boot *boots;
@@ -153,5 +159,7 @@ int deploy_keep(struct deploy *d, struct text *t, struct err *err) MUST_CHECK; /
 	".source AND k.from_off <= " E ".byte_off ORDER BY k.from_off DESC LIMIT 1), 0) END"
 /* deploy_install.c: what is installed, and which containers there are */
 int deploy_installs(struct deploy *d, struct err *err) MUST_CHECK;
-/* deploy_signs.c: who was at work after it was retired; once all the rest is there */
+/* Logs go on for some time after an inventory has taken a replica out, and begin before it has taken one in. */
+#define INVENTORY_SKEW_NS (600 * NS_PER_S)
+/* deploy_signs.c: who was at work after it was retired, and since when; once all the rest is there */
 int deploy_signs(struct deploy *d, struct err *err) MUST_CHECK;

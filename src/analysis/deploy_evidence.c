@@ -110,8 +110,11 @@ int deploy_replica(struct deploy *d, struct text worker, struct replica **ret, s
 	int rc = r ? deploy_grow(d, (void **)&d->replicas, &d->cap, d->n, sizeof(*d->replicas), err) : err_nomem(err);
 	if (rc)
 		return rc;
-	*r = (struct replica){
-	    .name = worker, .last_ns = TIME_UNKNOWN, .work_ns = TIME_UNKNOWN, .after_retired_ns = TIME_UNKNOWN};
+	*r = (struct replica){.name = worker,
+			      .last_ns = TIME_UNKNOWN,
+			      .work_ns = TIME_UNKNOWN,
+			      .began_ns = TIME_UNKNOWN,
+			      .after_retired_ns = TIME_UNKNOWN};
 	rc = deploy_keep(d, &r->name, err);
 	if (!rc)
 		rc = name_add(d, r->name, r, err);
@@ -256,6 +259,9 @@ static int load_boots(struct deploy *d, struct err *err)
 			return rc;
 		r->work_ns = MAX(r->work_ns, sql_get_time(s, 1));
 		r->last_ns = MAX(r->last_ns, r->work_ns);
+		int64_t first = sql_get_time(s, 16);
+		if (first != TIME_UNKNOWN && (r->began_ns == TIME_UNKNOWN || first < r->began_ns))
+			r->began_ns = first;
 		if (sql_get_int(s, 15) != worker) {
 			before = r->n_boots;
 			worker = sql_get_int(s, 15);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deploy_signs.c - when a replica that the inventory has retired was first seen at work after that
+/* deploy_signs.c - when a replica was first seen at work: at all, and after the inventory has retired it
  *
  * At work: its process said something, a request had a leg on it, a container of it ran. That a disk still holds packages,
  * or that somebody lists a container that has ended, shows no work.
  */
 #include "deploy.h"
 
-/* Logs go on for some time after an inventory has taken a replica out. */
-#define RETIRED_SKEW_NS (600 * NS_PER_S)
-
 static bool is_after(const struct replica *r, int64_t at)
 {
 	return at != TIME_UNKNOWN && r->listed && r->listed->retired_ns != TIME_UNKNOWN &&
-	       at > r->listed->retired_ns + RETIRED_SKEW_NS;
+	       at > r->listed->retired_ns + INVENTORY_SKEW_NS;
 }
 
 static void note(struct replica *r, int64_t at)
 {
+	if (at != TIME_UNKNOWN && (r->began_ns == TIME_UNKNOWN || at < r->began_ns))
+		r->began_ns = at;
 	if (is_after(r, at) && (r->after_retired_ns == TIME_UNKNOWN || at < r->after_retired_ns))
 		r->after_retired_ns = at;
 }

@@ -121,6 +121,12 @@ static enum deploy_verdict first_rule(const struct boot_evidence *e, struct boot
 	}
 	if (e->current && e->retired)
 		return VERDICT_RETIRED;
+	if (e->current && e->seen_before)
+		because_of(v, DEPLOY_SEEN_BEFORE_START);
+	if (e->current && e->retired_later)
+		because_of(v, DEPLOY_RETIRED_LATER);
+	if (v->reasons)
+		return VERDICT_CONFLICTING;
 	if (e->not_started)
 		because_of(v, DEPLOY_NOT_STARTED);
 	if (!e->observed && (e->listed || !v->by)) {

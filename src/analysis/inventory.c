@@ -165,7 +165,7 @@ static int take_value(struct csv_reader *x, unsigned cell, struct inventory_row 
 static int take_row(struct csv_reader *x, struct err *err)
 {
 	struct inventory_row row = {.started_ns = TIME_UNKNOWN, .retired_ns = TIME_UNKNOWN, .row = x->csv.line};
-	unsigned replica = 0;
+	unsigned replica = 0, retired = 0;
 	int rc = 0;
 	buf_clear(&x->extra);
 	for (unsigned i = 0; !rc && i < x->csv.n; i++) {
@@ -174,6 +174,8 @@ static int take_row(struct csv_reader *x, struct err *err)
 					 err);
 		if (x->column[i] == C_REPLICA)
 			replica = i;
+		if (x->column[i] == C_RETIRED)
+			retired = i;
 		if (x->csv.cells[i].len > NAME_MAX_BYTES && x->column[i] == C_REPLICA)
 			return csv_wrong(&x->csv, i, "a name of more than 256 bytes: '%.*s'", x->csv.cells[i], err);
 		if (x->csv.cells[i].len)
@@ -181,6 +183,12 @@ static int take_row(struct csv_reader *x, struct err *err)
 	}
 	if (!rc && !row.replica.len)
 		return csv_wrong(&x->csv, replica, "the replica has no name%.*s", TEXT(""), err);
+	if (!rc && row.replica.ptr[0] == '#')
+		return csv_wrong(&x->csv, replica, "'%.*s': an inventory has no comments, and no name begins with '#'",
+				 row.replica, err);
+	if (!rc && row.retired_ns != TIME_UNKNOWN && row.started_ns != TIME_UNKNOWN && row.started_ns > row.retired_ns)
+		return csv_wrong(&x->csv, retired, "retired_at '%.*s' is before started_at", x->csv.cells[retired],
+				 err);
 	if (!rc && x->extra.len)
 		rc = buf_add_char(&x->extra, '}', err);
 	row.extra = buf_text(&x->extra);
@@ -195,6 +203,7 @@ static int read_csv(struct inventory_reader *r, struct text content, struct err 
 	x->r = r;
 	x->extra = BUF_INIT(DOCUMENT_MAX_BYTES);
 	csv_open(&x->csv, content);
+	x->csv.plain = true; /* RFC 4180: no line is left out, whatever it begins with */
 	int rc = csv_next(&x->csv, &r->inv->arena, err);
 	if (rc == 0)
 		rc = err_set(err, ERR_INPUT, "the inventory is empty");

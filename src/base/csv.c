@@ -90,11 +90,11 @@ int csv_next(struct csv *c, struct arena *a, struct err *err)
 	while (c->rest.len) {
 		c->line = c->next_line;
 		c->n = 0;
-		if (c->rest.ptr[0] == '#') {
+		if (c->rest.ptr[0] == '#' && !c->plain) {
 			skip_line(c);
 			continue;
 		}
-		bool any = false;
+		bool any = c->plain && c->rest.ptr[0] == '"'; /* an empty line is none, "" is a name that is missing */
 		int rc = 1;
 		while (rc == 1) {
 			if (c->n == CSV_CELLS_MAX)
@@ -104,7 +104,7 @@ int csv_next(struct csv *c, struct arena *a, struct err *err)
 				return rc;
 			any |= c->cells[c->n++].len > 0;
 		}
-		if (any)
+		if (any || (c->plain && c->n > 1))
 			return 1;
 	}
 	return 0;

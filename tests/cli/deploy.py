@@ -141,6 +141,31 @@ with Box() as box:
     expect(now["fixed-0"]["verdict"] == "conflicting" and "seen_after_retired" in now["fixed-0"]["reasons"], "retired, and at work")
     _, now = deploy(box, "good.ptc", "--inventory", "back.csv", "--at", "2026-09-14T08:25:00Z", code=1)
     expect(now["fixed-0"]["verdict"] == "retired", f"what became known later does not count: {now['fixed-0']['reasons']}")
+    # by the inventory it had not begun, and its logs show it at work: it counts, and somebody is wrong
+    for start, at, verdict, reason in [("2027-01-01", "2026-09-14T08:50:00Z", "conflicting", "seen_before_start"),
+                                       ("2026-09-14T08:55:00Z", "2026-09-14T08:50:00Z", "conflicting", "seen_before_start"),
+                                       ("2026-09-14T08:55:00Z", "2026-09-14T08:56:00Z", "verified_fixed", None),
+                                       ("2027-01-01", None, "conflicting", "seen_before_start")]:
+        box.write("ahead.csv", f"replica,started_at\nfixed-0,{start}\n")
+        doc, now = deploy(box, "good.ptc", "--inventory", "ahead.csv", *(["--at", at] if at else []))
+        r = now["fixed-0"]
+        expect(r["verdict"] == verdict and (not reason or reason in r["reasons"]) and "not_started_yet" not in r["reasons"]
+               and doc["totals"]["inventory"] == 1, f"began {start}, at {at}: {r['verdict']} {r['reasons']} {doc['totals']}")
+    # retired, as of a time to come: not before it has come
+    box.write("soon.csv", "replica,state,retired_at\nfixed-0,retired,2027-01-01\n")
+    for more, verdict in [((), "conflicting"), (("--as-of", "2026-12-02T00:00:00Z"), "conflicting"), (("--as-of", "2027-01-02T00:00:00Z"), "retired")]:
+        _, now = deploy(box, "good.ptc", "--inventory", "soon.csv", *more)
+        r = now["fixed-0"]
+        expect(r["verdict"] == verdict and ("retired_in_future" in r["reasons"]) == (verdict == "conflicting"), f"{more}: {r['verdict']} {r['reasons']}")
+    # a policy that names no fix: what it does not list may be anything
+    for name, affected in [("limit", {"ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"limit": "0.5.10"}]}]}),
+                           ("list", {"versions": ["0.5.20"]})]:
+        box.write(name + ".json", json.dumps({"id": "x_test-2", "modified": "2026-09-01T00:00:00Z", "affected": [{"package": {"ecosystem": "PyPI", "name": "sglang"}, **affected}]}))
+        doc = box.json("deploy", "good.ptc", "--policy", name + ".json", code=1)
+        rows = [r for r in doc["rows"] if r["current"] and r["version"]]
+        expect(rows and all(r["verdict"] not in ("verified_fixed", "verified_affected") for r in rows), f"no fix is named: {rows}")
+        r = next(r for r in rows if r["replica"] == "fixed-0")
+        expect(r["verdict"] == "undetermined" and "fix_not_named" in r["reasons"], f"no fix is named: {r['verdict']} {r['reasons']}")
     # that its disk is there, or that its container is listed as ended, is no work
     over = pod("left-0", "2026-09-14T06:00:00Z")
     over["status"]["phase"] = "Succeeded"
@@ -184,7 +209,9 @@ with Box() as box:
                        ("replica,state\na,\nb,gone\n", "line 3, column 2"), ("replica,started_at\na,yesterday\n", "line 2, column 2"),
                        ("replica,image_digest\na,v0.5.22\n", "line 2, column 2"), ("replica\n\"a\n", "line 2, column 1"),
                        ("replica,role\n\"a\"x,prefill\n", "line 2, column 1"), ("replica\na\nb\na\n", "lines 2 and 4"),
-                       ("replica,role\n,prefill\n", "line 2, column 1"), ("replica\na,b\n", "line 2, column 2"),
+                       ("replica,role\n,prefill\n", "line 2, column 1"), ("replica\na\n#fixed-0\n", "line 3, column 1"),
+                       ("replica\n\"\"\n", "line 2, column 1"), ("replica,role\na,\n,\n", "line 3, column 1"), ("replica\n\"#a\"\n", "line 2, column 1"),
+                       ("replica,started_at,retired_at\na,2026-09-02,2026-09-01\n", "line 2, column 3"), ("replica\na,b\n", "line 2, column 2"),
                        ("replica,replica\na,b\n", "line 1, column 2"), ("replica," * 70 + "\n", "line 1, column"),
                        ("replica\n" + "x" * 300 + "\n", "line 2, column 1"), ("replica,node\n\"a\nb\",\"c\nd\"\nq,w,e\n", "line 5, column 3"),
                        ("{\"kind\":\"List\"}", "no list of pods"), ("{\"items\":[", "no JSON"), ("[1]", "no list of pods"),

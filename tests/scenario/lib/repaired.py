@@ -7,9 +7,9 @@ boot, at any time, which row `deploy` owes. Files may be taken away: only what t
 import datetime
 import re
 
-REASONS = """versions_conflict served_over_limit seen_after_retired process_ended restarted_since older_than_allowed evidence_undated
+REASONS = """versions_conflict served_over_limit seen_after_retired seen_before_start retired_in_future process_ended restarted_since older_than_allowed evidence_undated
 not_seen not_started_yet process_not_seen outside_inventory no_package no_version package_not_in_policy version_listed version_in_range
-version_out_of_range local_label version_unreadable version_needs_commit local_build_below_fix commit_contains_fix commit_lacks_fix
+version_out_of_range fix_not_named local_label version_unreadable version_needs_commit local_build_below_fix commit_contains_fix commit_lacks_fix
 commit_not_listed commit_contradicts_version backport_declared backport_undocumented requirements_not_met requirements_unknown""".split()
 PROCESS = ("line", "info", "undated")
 WEIGHT = {"affected": 3, "fixed": 2, "unmet": 1, "unknown": 0}
@@ -150,7 +150,11 @@ class Replica:
             row["rung"] = "L5"
         row["fixed_since"] = min((c.at for c in known if c.rung >= 4 and c.fix == "fixed" and c.dated), default=None)
         row["observed"] = boot is not None or any(c.rung >= 3 for c in known) or any(not k["waits"] for k in containers)
-        row["counted"] = self.listed and not (asked is not None and self.started_at is not None and self.started_at > asked)
+        later = self.started_at is not None and self.started_at > t
+        work = [s for s in self.signs if s <= t] + [b.start for b in self.boots if b.start <= t]
+        self.early = later and any(s < self.started_at - 600 for s in work)
+        self.unborn = asked is not None and later and not work
+        row["counted"] = self.listed and not self.unborn
         reasons = set()
         row["verdict"] = self.rule(boot, t, asked, current, known, containers, by, row, served, reasons)
         if row["outside"]:
@@ -167,7 +171,10 @@ class Replica:
                 reasons.add("seen_after_retired")
                 return "conflicting"
             return "retired"
-        if asked is not None and self.started_at is not None and self.started_at > asked:
+        if current and self.early:
+            reasons.add("seen_before_start")
+            return "conflicting"
+        if self.unborn:
             reasons.add("not_started_yet")
         if not row["observed"] and (self.listed or not by):
             reasons.add("not_seen")
