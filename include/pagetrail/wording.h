@@ -26,5 +26,5 @@ extern const size_t n_wording_rules;
 enum wording_shape { WORDING_TEXT /* plain, Markdown, CSV */, WORDING_XML, WORDING_HTML };
 /* By how it begins. */
 enum wording_shape wording_shape_of(struct text t);
-/* ERR_INPUT when a document cannot be read; text that is no UTF-8 is read as it stands. */
+/* ERR_INPUT when a document cannot be read, is empty, or is no UTF-8: what was not judged is never clean. */
 int wording_check(struct text t, enum wording_shape shape, wording_fn *on_fault, void *ctx, struct err *err) MUST_CHECK;

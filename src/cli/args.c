@@ -47,9 +47,9 @@ static int take_value(const struct option_spec *spec, const char *value, struct 
 		struct params *p = spec->value;
 		size_t eq = text_find_char(t, '=', 0);
 		if (eq == SIZE_MAX || eq == 0)
-			return err_set(err, ERR_USAGE, "option --param takes name=value, not '%s'", value);
+			return err_set(err, ERR_USAGE, "option %s takes name=value, not '%s'", spec->name, value);
 		if (p->n == PARAMS_MAX)
-			return err_set(err, ERR_USAGE, "more than %d --param", PARAMS_MAX);
+			return err_set(err, ERR_USAGE, "more than %d %s", PARAMS_MAX, spec->name);
 		p->name[p->n] = text_sub(t, 0, eq);
 		p->value[p->n++] = text_from(t, eq + 1);
 		return 0;

@@ -61,7 +61,7 @@ static int waivers_check(const struct params *p, struct err *err)
 static int lint_file(struct linting *l, struct err *err)
 {
 	CLEANUP(buf_done) struct buf content = BUF_INIT(LINT_MAX_BYTES);
-	int rc = buf_add_file(&content, l->path, "report", err);
+	int rc = buf_add_file(&content, l->path, "file", err);
 	if (!rc)
 		rc = wording_check(buf_text(&content), wording_shape_of(buf_text(&content)), on_fault, l, err);
 	if (rc < 0 && !err->where[0])

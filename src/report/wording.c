@@ -29,22 +29,30 @@ struct rule {
 	"sessions?|sites?|videos?|prompts?)"
 #define N_OF_M "\\d[\\d,. ]*\\s+(?:of|out\\ of|/)\\s+(?:the\\s+|about\\s+)?\\d"
 
+#define MONTH  "(?-i:January|February|March|April|May|June|July|August|September|October|November|December)"
+#define HARMED "(?:accessed|exposed|leaked|affected|compromised|stolen|viewed|lost|impacted|misused|read|disclosed)"
+
 static const struct rule rules[] = {
     {"no-absence",
-     "\\bno\\s+(?:sign\\s+of\\s+|indication\\s+of\\s+|malicious\\s+)?(?:exploitation|misuse|abuse|impact|harm)\\b",
+     "\\bno\\s+(?:signs?\\s+of\\s+|indications?\\s+of\\s+|malicious\\s+|unauthori[sz]ed\\s+)?(?:exploitation|misuse|"
+     "abuse|impact|harm|access)\\b",
      NULL, "logs do not show absence: 'no evidence found in N records covering X % of …'"},
-    {"no-absence", "\\bnot\\s+(?:been\\s+)?(?:exploited|misused|abused|accessed|viewed|compromised|impacted)\\b", NULL,
-     "logs do not show absence: 'no evidence found in N records covering X % of …'"},
     {"no-absence",
-     "\\bno\\s+(?:\\w+\\s+){0,3}(?:was|were|has\\ been|have\\ "
-     "been)\\s+(?:\\w+\\s+)?(?:accessed|exposed|leaked|affected|compromised|stolen|viewed|lost)\\b",
+     "(?:\\bnot|n't)\\s+(?:been\\s+)?(?:exploited|misused|abused|accessed|viewed|compromised|impacted|leaked|exposed)"
+     "\\b|\\bnothing\\s+(?:was|has\\ been)\\s+" HARMED "\\b",
+     NULL, "logs do not show absence: 'no evidence found in N records covering X % of …'"},
+    {"no-absence",
+     "\\bno\\s+(?:\\w+\\s+){0,3}(?:was|were|has\\ been|have\\ been)\\s+(?:\\w+\\s+)?" HARMED
+     "\\b|\\bno\\s+(?:\\w+\\s+)?" PERSONS "\\s+" HARMED "\\b",
      NULL, "print the 0 with the population that was searched"},
     {"no-absence", "\\bno\\s+evidence\\b", "\\bin\\s+[\\d,.\\ ]*\\d\\s+\\w",
      "say in how many records, and what they cover: 'no evidence found in N records covering …'"},
-    {"not-affected", "\\b(?:not\\s+affected|unaffected)\\b", CLASS,
+    {"not-affected",
+     "\\bunaffected\\b|(?:\\bnot|n't)\\s+(?:been\\s+)?affected\\b|\\b(?:did|does)(?:\\s+not|n't)\\s+affect\\b", CLASS,
      "only as the name of a class (C4, E4), where no item could not be determined"},
     {"class-name", "\\b(?:confirmed|probabl[ey]|possib(?:le|ly))\\b",
-     CLASS "|\\b(?:if|as\\ far\\ as|where)\\s+possible\\b|(?-i:\\bNot\\s+confirmed\\b)",
+     CLASS "|\\b(?:if|as\\ far\\ "
+	   "as|where)\\s+possible\\b|\\bas\\s+\\w+\\s+as\\s+possible\\b|\\bit\\s+is\\s+possible\\s+to\\b",
      "these are names of classes: write the class (C1 confirmed), or another word"},
     {"scope-word", "\\b(?:all|every|each)\\s+(?:of\\s+)?(?:the\\s+|our\\s+|your\\s+|affected\\s+)*" PERSONS "\\b",
      N_OF_M, "say how many, of how many"},
@@ -56,23 +64,27 @@ static const struct rule rules[] = {
      "\\b(?:extremely|very|vanishingly)\\s+(?:low|rare|small|few|unlikely)\\b|\\b(?:tiny|negligible|minor|isolated)\\b",
      NULL, "a number, its unit and its population"},
     {"belittling",
-     "\\babundance\\s+of\\s+caution\\b|\\bfor\\s+the\\s+avoidance\\s+of\\s+doubt\\b|\\bsophisticated\\b|\\btake\\s+\\w+"
-     "(?:\\s+\\w+)?\\s+(?:very\\s+)?seriously\\b",
+     "\\babundance\\s+of\\s+caution\\b|\\bfor\\s+the\\s+avoidance\\s+of\\s+doubt\\b|\\bsophisticated\\b|\\bt(?:ake|ook)"
+     "\\s[^.]{0,80}\\bseriously\\b",
      NULL, "a phrase that says nothing: leave it out"},
     {"belittling",
      "\\b(?:fully|completely|entirely)\\s+(?:resolved|fixed|mitigated|secure)\\b|\\b(?:is|are|remains?|was|were|be)\\s+"
      "(?:\\w+\\s+)?(?:safe|secure)\\b",
      NULL, "say what was measured, where, and when"},
     {"opinion",
-     "\\bwe\\s+(?:believe|think|feel|assume|expect|are\\s+confident)\\b|\\bit\\s+is\\s+(?:likely|unlikely|believed)\\b",
+     "\\bwe\\s+(?:do\\s+not\\s+|don't\\s+)?(?:believe|think|feel|assume|expect|are\\s+confident)\\b|\\bno\\s+reason\\s+"
+     "to\\s+(?:believe|think)\\b|\\bnot\\s+aware\\s+of\\b|\\bit\\s+is\\s+(?:likely|unlikely|believed)\\b",
      NULL, "an opinion stands apart, and is signed by name"},
     {"opinion",
      "\\bcould\\s+not\\s+(?:be|have\\s+been)\\s+(?:\\w+\\s+)?(?:intentionally|deliberately|triggered|directed)\\b",
      NULL, "a claim about the mechanism needs its argument: name the condition that a request must meet"},
-    {"share", "[<>~]?\\s*\\d+(?:[.,]\\d+)?\\s*(?:%|per\\s?cent\\b|percent\\b)", N_OF_M "|\\(\\s*\\d[\\d,. ]*\\s+of\\b",
+    {"share",
+     "[<>~]?\\s*\\d+(?:[.,]\\d+)?\\s*(?:%|per\\s?cent\\b|percent\\b)|\\b(?:one|two|three|four|five|ten|half\\s+a|a\\s+"
+     "few)\\s+per\\s?cent\\b",
+     N_OF_M "|\\(\\s*\\d[\\d,. ]*\\s+of\\b|%\\s+of\\s+(?:the\\s+)?\\d",
      "a share needs its numerator and denominator: '3 of 8,398 (0.04 %)'"},
-    {"share", "\\b(?:1|one)\\s+in\\s+(?:every\\s+)?\\d[\\d.,]*(?:\\s*(?:k|m|million|thousand))?\\b", N_OF_M,
-     "a share needs its numerator and denominator"},
+    {"share", "\\b(?:1|one)\\s+in\\s+(?:every\\s+)?(?!20\\d\\d\\b)\\d[\\d.,]*(?:\\s*(?:k|m|million|thousand))?\\b",
+     N_OF_M, "a share needs its numerator and denominator"},
     {"vague-count",
      "\\b(?:a\\s+(?:small|limited|tiny)\\s+(?:number|subset|percentage|fraction|portion)|a\\s+(?:few|handful|subset)|"
      "several|some|many|most|a\\s+number)\\s+(?:of\\s+)?(?:the\\s+|our\\s+)?(?:\\w+\\s+)?" PERSONS
@@ -81,18 +93,20 @@ static const struct rule rules[] = {
     {"vague-count", "\\b(?:approximately|about|around|roughly|nearly|almost|some)\\s+\\d", "\\bestimat",
      "the number as it was counted; 'approximately' is for an estimate, said to be one"},
     {"fixed",
-     "\\b(?:is|are|was|were|has\\s+been|have\\s+been|now)\\s+(?:now\\s+|since\\s+)?(?:fixed|resolved|patched|mitigated|"
-     "remediated)\\b|\\bbefore\\s+it\\s+was\\s+patched\\b",
+     "\\b(?:is|are|was|were|has\\s+been|have\\s+been|now|we|we\\s+have|we've)\\s+(?:now\\s+|since\\s+)?(?:fixed(?!\\s+"
+     "at\\s+[\\d,]+\\s+\\w)|resolved|patched|mitigated|remediated)\\b|\\bbefore\\s+it\\s+was\\s+patched\\b",
      "\\b(?:released|built|rolled\\s+out|running|runs|installed|last\\s+affected)\\b",
      "released, built, rolled out or running? 'Resolved' is the last affected response"},
     {"time",
-     "\\b\\d{1,2}(?::\\d{2})?\\s?(?:a\\.?m\\.?|p\\.?m\\.?)(?=\\W|$)|\\b\\d{1,2}:\\d{2}(?::\\d{2})?\\s*(?:P[SD]?T|E[SD]?"
-     "T|C[SD]T|CES?T|BST|GMT|IST|JST|local)\\b",
+     "\\b\\d{1,2}(?::\\d{2})?\\s?(?:a\\.?\\s?m\\.?|p\\.?\\s?m\\.?)(?=\\W|$)|(?<![T\\d:.+-])"
+     "\\b\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?+)?+(?![\\d:]|\\s*Z)",
      NULL, "UTC, as 2026-09-09T14:00:00Z"},
-    {"time", "\\b\\d{1,2}/\\d{1,2}/\\d{2,4}\\b", NULL,
-     "a date as 2026-09-09: which of the two is the month is not known to everybody"},
+    {"time",
+     "\\b\\d{1,2}/\\d{1,2}/\\d{2,4}\\b|\\b" MONTH "\\s+\\d{1,2}\\b|\\b\\d{1,2}(?:st|nd|rd|th)?\\s+" MONTH
+     "\\b|\\b(?:yesterday|last\\s+(?:week|month|night))\\b",
+     NULL, "a date as 2026-09-09: it is read in many places, and long after"},
     {"zero", "\\bnone\\s+(?:of|was|were)\\b|\\bzero\\s+" PERSONS "\\b", N_OF_M, "0, with its population"},
-    {"blank", "\\[TO\\ BE\\ COMPLETED", NULL, "a person has to fill this in"},
+    {"blank", "\\[TO\\ BE\\ COMPLETED|\\[TBD\\]|\\bTODO\\b|\\[INSERT\\b", NULL, "a person has to fill this in"},
 };
 
 const struct wording_rule_info wording_rules[] = {
@@ -133,7 +147,7 @@ static void checker_done(struct checker *k)
 
 static int compile(struct pattern **ret, const char *words, struct err *err)
 {
-	char regex[1024];
+	char regex[2048];
 	if (snprintf(regex, sizeof(regex), "(?i)%s", words) >= (int)sizeof(regex))
 		return err_set(err, ERR_BUG, "a rule is too long");
 	return pattern_compile(ret, regex, false, err);
@@ -183,6 +197,51 @@ static bool ends_here(struct text t, size_t i)
 	return next == t.len || (next > i + 1 && !(t.ptr[next] >= 'a' && t.ptr[next] <= 'z'));
 }
 
+/* Characters of a text that stand for a blank, for nothing, or for a plainer one; returns their bytes, 0: none of them. */
+static size_t plain(struct text t, char *ret)
+{
+	static const struct {
+		const char *bytes;
+		char as; /* NUL: nothing */
+	} odd[] = {{"\xc2\xa0", ' '},   {"\xe2\x80\xaf", ' '},  {"\xe3\x80\x80", ' '}, {"\xc2\xad", 0},
+		   {"\xe2\x80\x8b", 0}, {"\xe2\x80\x8c", 0},    {"\xe2\x80\x8d", 0},   {"\xe2\x81\xa0", 0},
+		   {"\xef\xbb\xbf", 0}, {"\xe2\x80\x99", '\''}, {"\xe2\x80\x91", '-'}};
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
+		if (text_starts(t, odd[i].bytes)) {
+			*ret = odd[i].as;
+			return strlen(odd[i].bytes);
+		}
+	/* U+2000 to U+200A: blanks of all widths */
+	if (t.len >= 3 && !memcmp(t.ptr, "\xe2\x80", 2) && (unsigned char)t.ptr[2] >= 0x80 &&
+	    (unsigned char)t.ptr[2] <= 0x8a) {
+		*ret = ' ';
+		return 3;
+	}
+	return 0;
+}
+
+/* Marks of Markdown, code and addresses, which no sentence is made of; returns their bytes. */
+static size_t marks(struct text t, bool markdown)
+{
+	size_t n = 0;
+	if (text_starts(t, "http://") || text_starts(t, "https://")) {
+		while (n < t.len && !blank(t.ptr[n]) && t.ptr[n] != ')' && t.ptr[n] != '<')
+			n++;
+		return n;
+	}
+	if (!markdown)
+		return 0;
+	if (*t.ptr == '*' ||
+	    (*t.ptr == '[' && !text_starts(t, "[TO BE") && !text_starts(t, "[TBD") && !text_starts(t, "[INSERT")))
+		return 1;
+	const char *end = *t.ptr == '`'          ? memchr(t.ptr + 1, '`', MIN(t.len - 1, 200))
+			  : text_starts(t, "](") ? memchr(t.ptr, ')', MIN(t.len, 2000))
+						 : NULL;
+	if (end && !memchr(t.ptr, '\n', (size_t)(end - t.ptr)))
+		return (size_t)(end - t.ptr) + 1;
+	return *t.ptr == '`' ? 1 : 0;
+}
+
 /* Words of one block; line: where they begin. */
 static int words_add(struct checker *k, struct text t, int64_t line, bool paragraphs)
 {
@@ -190,6 +249,13 @@ static int words_add(struct checker *k, struct text t, int64_t line, bool paragr
 	int rc = 0;
 	for (size_t i = 0; !rc && i < t.len; i++) {
 		char c = t.ptr[i];
+		struct text rest = text_from(t, i);
+		size_t odd = plain(rest, &c), skipped = odd ? 0 : marks(rest, paragraphs);
+		if (skipped || (odd && !c)) {
+			i += skipped + odd - 1;
+			continue;
+		}
+		i += odd ? odd - 1 : 0;
 		newlines = c == '\n' ? newlines + 1 : blank(c) ? newlines : 0;
 		line += c == '\n';
 		if (paragraphs && newlines == 2)
@@ -214,8 +280,8 @@ static int words_add(struct checker *k, struct text t, int64_t line, bool paragr
 /* Elements that stand inside a sentence; all others end it. */
 static bool is_inline(const xmlNode *n)
 {
-	static const char *const names[] = {"a",   "abbr", "b",    "code", "em",    "i",     "span", "strong",
-					    "sub", "sup",  "time", "mark", "small", "tspan", "value"};
+	static const char *const names[] = {"a",      "data", "abbr", "b",    "code", "em",    "i",     "span",
+					    "strong", "sub",  "sup",  "time", "mark", "small", "tspan", "value"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (n->type == XML_ELEMENT_NODE && !xmlStrcasecmp(n->name, (const xmlChar *)names[i]))
 			return true;
@@ -280,6 +346,12 @@ enum wording_shape wording_shape_of(struct text t)
 
 int wording_check(struct text t, enum wording_shape shape, wording_fn *on_fault, void *ctx, struct err *err)
 {
+	if (!text_trim(t).len)
+		return err_set(err, ERR_INPUT, "it is empty: nothing was judged");
+	if (memchr(t.ptr, '\0', t.len) || !text_utf8_valid(t)) {
+		err_set(err, ERR_INPUT, "it is no text in UTF-8: nothing was judged");
+		return err_hint(err, "give it as HTML, XML, Markdown or text");
+	}
 	CLEANUP(checker_done)
 	struct checker k = {
 	    .sentence = BUF_INIT(2 * SENTENCE_MAX_BYTES), .on_fault = on_fault, .ctx = ctx, .err = err, .line = 1};

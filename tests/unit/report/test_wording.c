@@ -90,6 +90,29 @@ static void forbidden(void **state)
 	    {"On 03/04/2026 it was seen.", "time"},
 	    {"None of the tenants answered.", "zero"},
 	    {"Zero customers asked.", "zero"},
+	    {"We take the security of your data very seriously.", "belittling"},
+	    {"We have fixed the bug.", "fixed"},
+	    {"We resolved the incident.", "fixed"},
+	    {"Your account wasn\u2019t affected.", "not-affected"},
+	    {"The issue did not affect your account.", "not-affected"},
+	    {"No customers were impacted.", "no-absence"},
+	    {"No responses leaked.", "no-absence"},
+	    {"Nothing was leaked.", "no-absence"},
+	    {"There were no signs of exploitation.", "no-absence"},
+	    {"There was no unauthorised access.", "no-absence"},
+	    {"We do not believe that others read it.", "opinion"},
+	    {"We have no reason to believe so.", "opinion"},
+	    {"We are not aware of any misuse.", "opinion"},
+	    {"It happened at 14:00.", "time"},
+	    {"It happened on September 9.", "time"},
+	    {"It happened yesterday.", "time"},
+	    {"Less than one percent of sessions.", "share"},
+	    {"No\u00a0data was exposed.", "no-absence"},
+	    {"The bug was **fixed**.", "fixed"},
+	    {"It was *not* affected.", "not-affected"},
+	    {"No [data](https://example.org/x) was exposed.", "no-absence"},
+	    {"Ex\u00adtremely ra\u200bre: extremely ra\u00adre.", "belittling"},
+	    {"Contact: [TBD]", "blank"},
 	    {"Contact: [TO BE COMPLETED: Art. 33(3)(b): contact point]", "blank"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -116,6 +139,10 @@ static void allowed(void **state)
 	    "At least 126 responses, counted; logs of one worker are missing.",
 	    "Approximately 300 responses, estimated from a sample of 1 in 10 records (30 of 300).",
 	    "Please reset the keys that your prompts held, as far as possible within a day.",
+	    "The limit was fixed at 681274 tokens.",
+	    "It is possible to ask for the list; ask as many as possible.",
+	    "This is issue 1 in 2026; see https://example.org/confirmed and `was fixed`.",
+	    "From 2026-09-09T14:00:00Z until before 2026-09-09 15:00:00.5Z, or 2026-09-09T16:00:00+02:00.",
 	    "Safety at work; the fixture; a resolver.",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -172,9 +199,15 @@ static void hostile(void **state)
 	CLEANUP(buf_done) struct buf b = BUF_INIT(16 * MIB);
 	struct err err = {0};
 	struct heard h = {0};
-	/* one sentence of megabytes, bytes that are no text, and a phrase behind them */
+	/* what cannot be read is never clean */
+	static const struct text bad[] = {TEXT(""), TEXT(" \n"), TEXT("\xff\xfeN\0o\0"), TEXT("PK\3\4\0\0"),
+					  TEXT("caf\xe9 was fixed")};
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (wording_check(bad[i], WORDING_TEXT, hear, &h, &err) != ERR_INPUT)
+			fail_msg("case %zu was judged", i);
+	/* one sentence of megabytes, and a phrase behind it */
 	for (int i = 0; i < 300000; i++)
-		assert_int_equal(buf_add(&b, "\xff\x00word ", 7, &err), 0);
+		assert_int_equal(buf_add_text(&b, TEXT("*word `x [y"), &err), 0);
 	assert_int_equal(buf_add_text(&b, TEXT(". There was no exploitation."), &err), 0);
 	assert_int_equal(wording_check(buf_text(&b), WORDING_TEXT, hear, &h, &err), 0);
 	assert_true(h.n >= 1);
