@@ -253,6 +253,9 @@ static int run(int argc, char **argv, struct err *err)
 	asked.as_of_ns = ask.as_of_ns;
 	if (at && !args_time(text_of(at), &asked.at_ns))
 		return err_set(err, ERR_USAGE, "--at takes a time such as 2026-09-09T14:00:00Z, not '%s'", at);
+	publish.case_path = args.at[0];
+	publish.inventory = path;
+	publish.policy = ask.policy;
 	rc = publish_check(&publish, err);
 	if (rc)
 		return rc;

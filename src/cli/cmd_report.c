@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_report.c - writes reports from the case */
-#include "cli.h"
+#include "publish.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -157,17 +157,6 @@ static int texts_read(struct texts *t, struct report_options *o, const struct as
 	return rc ? rc : text_read(&t->holidays, a->holidays, "list of holidays", &o->holidays, err);
 }
 
-static int take_signer(struct report_options *o, const struct asked *a, struct dsse_key **key, struct err *err)
-{
-	int rc = a->sign ? dsse_key_load(key, a->sign, err) : 0;
-	if (!rc && *key && !dsse_key_signs(*key)) {
-		rc = err_set(err, ERR_INPUT, "the key has no private half");
-		err_where(err, "%s", a->sign);
-	}
-	o->sign = *key;
-	return rc;
-}
-
 static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
@@ -218,7 +207,8 @@ static int run(int argc, char **argv, struct err *err)
 	if (!rc)
 		rc = take_key(&o, &a, &key, err);
 	if (!rc)
-		rc = take_signer(&o, &a, &signer, err);
+		rc = publish_key(&signer, a.sign, err);
+	o.sign = signer;
 	if (!rc)
 		rc = write_report(args.at[0], &ask, &o, err);
 	case_key_wipe(&key);

@@ -2,7 +2,9 @@
 /* publish.c - a deployment as a CSAF document and as a statement, signed where a key is given */
 #include "publish.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { ISSUE_MAX = 100000, WORDS_MAX = 1000 };
 
@@ -67,6 +69,29 @@ static int check_url(const char *option, const char *url, struct err *err)
 		       url);
 }
 
+/* Whatever their names: one file, or one that would be made at the same place. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	if (!strcmp(a, b))
+		return true;
+	if (!stat(a, &x) && !stat(b, &y))
+		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	const char *names[2] = {a, b};
+	char *folders[2];
+	for (int i = 0; i < 2; i++) {
+		const char *slash = strrchr(names[i], '/');
+		char *copy = slash ? strndup(names[i], (size_t)(slash - names[i]) + 1) : strdup(".");
+		folders[i] = copy ? realpath(copy, NULL) : NULL;
+		names[i] = slash ? slash + 1 : names[i];
+		free(copy);
+	}
+	bool same = folders[0] && folders[1] && !strcmp(folders[0], folders[1]) && !strcmp(names[0], names[1]);
+	free(folders[0]);
+	free(folders[1]);
+	return same;
+}
+
 int publish_check_files(const struct publish_name *list, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -76,7 +101,7 @@ int publish_check_files(const struct publish_name *list, size_t n, struct err *e
 		if (!list[i].input && (!*file || !strcmp(file, "-")))
 			return err_set(err, ERR_USAGE, "%s takes a file: standard output has the rows", list[i].option);
 		for (size_t k = i + 1; k < n; k++)
-			if (list[k].file && !strcmp(file, list[k].file))
+			if (list[k].file && !(list[i].input && list[k].input) && same_file(file, list[k].file))
 				return err_set(err, ERR_USAGE, "%s: '%s' is named twice", list[i].option, file);
 	}
 	return 0;
@@ -90,8 +115,9 @@ static int check_needs(const char *option, bool given, const char *needs, bool t
 int publish_check(struct publish *p, struct err *err)
 {
 	bool csaf = p->csaf != NULL, statement = p->statement != NULL;
-	const struct publish_name files[] = {
-	    {"--csaf", p->csaf, false}, {"--statement", p->statement, false}, {"--key", p->key, true}};
+	const struct publish_name files[] = {{"--csaf", p->csaf, false},    {"--statement", p->statement, false},
+					     {"--key", p->key, true},       {"--inventory", p->inventory, true},
+					     {"--policy", p->policy, true}, {"CASE", p->case_path, true}};
 	int rc = publish_check_files(files, ARRAY_SIZE(files), err);
 	if (!rc)
 		rc = check_needs("--key", p->key != NULL, "--statement", statement, err);

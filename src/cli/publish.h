@@ -10,6 +10,8 @@ struct publish {
 	const char *csaf, *statement, *key; /* files; NULL: not asked for */
 	const char *publisher, *name_space, *contact, *replicas;
 	int64_t issue; /* 0: not given */
+	/* what is read: never written over */
+	const char *case_path, *inventory, *policy;
 	struct dsse_key *signer;
 };
 #define PUBLISH_OPTIONS(p)                                                                               \

@@ -226,6 +226,14 @@ with Box() as box:
     expect(read(box, "key.pem") == KEY.encode(), "the key as it was")
     box.run("init", "empty.ptc")
     one_line_error(box.run("deploy", "empty.ptc", "--statement", "out.json", code=3))
+    # nothing that is read is written over, whatever it is called; two documents are two files
+    os.symlink("hosts.csv", box.path("link.csv"))
+    os.mkdir(box.path("sub"))
+    for args in (("--inventory", "hosts.csv", "--csaf", "./hosts.csv"), ("--inventory", "hosts.csv", "--csaf", "link.csv"),
+                 ("--csaf", "case.ptc"), ("--csaf", "sub/../policy.json"), ("--csaf", "new.json", "--statement", "sub/../new.json")):
+        before = {n: os.path.getmtime(box.path(n)) for n in os.listdir(box.dir)}
+        expect("named twice" in one_line_error(box.run("deploy", "case.ptc", "--policy", "policy.json", *args, code=2)), f"{args} to be refused")
+        expect({n: os.path.getmtime(box.path(n)) for n in os.listdir(box.dir)} == before, "no file to change")
 
     made = [box.path(n) for n in ("vex.json", "named.json", "at.json", "good.json", "known-vex.json", "evil.json")]
     validators.csaf(*made)
