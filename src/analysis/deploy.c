@@ -179,6 +179,23 @@ static void look_at_inventory(const struct deploy_state *x, const struct replica
 	row->counted = !e->not_started;
 }
 
+static bool says_affected(const struct claim *list, size_t n, int64_t t)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].rung >= RUNG_THERE && list[i].says.fix == FIX_AFFECTED && !list[i].vague &&
+		    list[i].at_ns != TIME_UNKNOWN && list[i].at_ns <= t)
+			return true;
+	return false;
+}
+
+static bool ever_affected(const struct replica *r, int64_t t)
+{
+	bool any = says_affected(r->loose, r->n_loose, t);
+	for (size_t i = 0; i < r->n_boots; i++)
+		any |= says_affected(r->boots[i].claims, r->boots[i].n_claims, t);
+	return any;
+}
+
 /* Claims that belong to the replica but to no boot say something where it has none. */
 static int judge(struct deploy_state *x, const struct replica *r, const struct deploy_boot *b, bool current,
 		 struct err *err)
@@ -200,6 +217,7 @@ static int judge(struct deploy_state *x, const struct replica *r, const struct d
 		e->observed |= e->claims[i].rung >= RUNG_THERE;
 	if (current)
 		look_at_containers(r, t, row);
+	e->said_affected = ever_affected(r, limit);
 	look_at_inventory(x, r, t, row);
 	if (b) {
 		e->ended |= b->ended_ns != TIME_UNKNOWN && b->ended_ns <= t;

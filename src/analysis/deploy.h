@@ -26,6 +26,11 @@
 	X(RESTARTED_SINCE, "restarted_since", "It was started again after the newest record of its version.")         \
 	X(OLDER, "older_than_allowed", "The newest record of its version is older than the policy allows.")           \
 	X(UNDATED, "evidence_undated", "The record of its version has no time: how old it is, nobody knows.")         \
+	X(ORDER_UNKNOWN, "order_unknown",                                                                             \
+	  "The record that says fixed has no time, and one with a time says affected: which came first, nobody "      \
+	  "knows.")                                                                                                   \
+	X(IN_FUTURE, "evidence_in_future",                                                                            \
+	  "The newest record of its version is dated later than the time that counts.")                               \
 	X(NOT_SEEN, "not_seen", "No record of what it runs at or before this time.")                                  \
 	X(NOT_STARTED, "not_started_yet", "By the inventory it began after this time.")                               \
 	X(PROCESS_NOT_SEEN, "process_not_seen", "The version is known of images or disks only: no process said it.")  \
@@ -58,6 +63,7 @@ struct boot_evidence {
 	bool retired_later;   /* it is called retired, as of a time to come */
 	bool outside;         /* there is an inventory, and it does not have it */
 	bool ended;           /* the process, before that time, and nothing else of it is known */
+	bool said_affected;   /* by any dated record of the replica, of whatever boot */
 	int64_t restarted_ns; /* newest known start of its container; TIME_UNKNOWN: none known */
 	int64_t age_at_ns;    /* time against which age counts */
 	int64_t max_age_ns;   /* TIME_UNKNOWN: any */

@@ -7,7 +7,9 @@
 #include "deploy.h"
 
 /* Clocks of a host and of what runs on it differ by so much. */
-#define START_SKEW_NS (5 * NS_PER_S)
+#define START_SKEW_NS  (5 * NS_PER_S)
+/* What is dated later than now by more is dated wrongly. */
+#define FUTURE_SKEW_NS (600 * NS_PER_S)
 
 const char *deploy_verdict_name(enum deploy_verdict v)
 {
@@ -95,6 +97,13 @@ static bool is_stale(const struct boot_evidence *e, struct boot_verdict *v)
 	if (e->max_age_ns != TIME_UNKNOWN && dated && e->age_at_ns != TIME_UNKNOWN && e->age_at_ns > v->evidence_ns &&
 	    (uint64_t)e->age_at_ns - (uint64_t)v->evidence_ns > (uint64_t)e->max_age_ns)
 		because_of(v, DEPLOY_OLDER);
+	/* a wrong date makes nobody look better */
+	bool future = dated && e->age_at_ns != TIME_UNKNOWN && e->age_at_ns < v->evidence_ns &&
+		      v->evidence_ns - FUTURE_SKEW_NS > e->age_at_ns;
+	if (future)
+		because_of(v, DEPLOY_IN_FUTURE);
+	if (future && v->fix != FIX_AFFECTED)
+		return true;
 	if (!dated && (e->max_age_ns != TIME_UNKNOWN || e->restarted_ns != TIME_UNKNOWN))
 		return true;
 	return v->reasons & (1u << DEPLOY_PROCESS_ENDED | 1u << DEPLOY_RESTARTED_SINCE | 1u << DEPLOY_OLDER);
@@ -145,6 +154,11 @@ static enum deploy_verdict first_rule(const struct boot_evidence *e, struct boot
 		return VERDICT_STALE;
 	if (e->current && e->ended) /* it said no version, and is gone: still nobody knows what came after it */
 		because_of(v, DEPLOY_PROCESS_ENDED);
+	bool undated = v->evidence_ns == TIME_UNKNOWN && v->by && v->rung >= RUNG_PROCESS;
+	if (e->current && undated && v->fix == FIX_FIXED && e->said_affected) {
+		because_of(v, DEPLOY_ORDER_UNKNOWN);
+		return VERDICT_CONFLICTING;
+	}
 	return of_version(v);
 }
 

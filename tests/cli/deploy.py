@@ -157,6 +157,26 @@ with Box() as box:
         _, now = deploy(box, "good.ptc", "--inventory", "soon.csv", *more)
         r = now["fixed-0"]
         expect(r["verdict"] == verdict and ("retired_in_future" in r["reasons"]) == (verdict == "conflicting"), f"{more}: {r['verdict']} {r['reasons']}")
+    # dated later than now: no proof of a fix, and no relief for who is affected
+    both = {n: t for n, t in FILES.items() if n.startswith(("fixed-0", "affected-0"))}
+    ingest(box, "both.ptc", both)
+    _, now = deploy(box, "both.ptc", "--as-of", "2026-09-01T00:00:00Z", code=1)
+    for name, verdict in (("fixed-0", "stale"), ("affected-0", "verified_affected")):
+        r = now[name]
+        expect(r["verdict"] == verdict and "evidence_in_future" in r["reasons"], f"{name} of the future: {r['verdict']} {r['reasons']}")
+    # a record without a time does not outdo one that has one
+    said = {"model_path": "m-1", "disaggregation_mode": "decode", "context_length": 1048576, "max_total_num_tokens": 1500000,
+            "internal_states": [{}]}
+    text = json.loads(json.dumps(POLICY))
+    for o in [text, *text["affected"]]:
+        o.get("database_specific", {}).get("pagetrail", {}).pop("max_evidence_age", None)
+    box.write("ageless.json", json.dumps(text))
+    for new, verdict in (("0.5.22", "conflicting"), ("0.5.21", "verified_affected")):
+        ingest(box, f"undated-{new}.ptc", {"a/decode-0.json": json.dumps({**said, "version": "0.5.21", "collected_at": "2026-09-09T14:16:47Z"}),
+                                           "b/decode-0.json": json.dumps({**said, "version": new})})
+        doc = box.json("deploy", f"undated-{new}.ptc", "--policy", "ageless.json", code=1)
+        r = [r for r in doc["rows"] if r["current"]]
+        expect(len(r) == 1 and r[0]["verdict"] == verdict and ("order_unknown" in r[0]["reasons"]) == (verdict == "conflicting"), f"undated {new}: {r}")
     # a policy that names no fix: what it does not list may be anything
     for name, affected in [("limit", {"ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"limit": "0.5.10"}]}]}),
                            ("list", {"versions": ["0.5.20"]})]:

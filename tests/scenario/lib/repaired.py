@@ -8,7 +8,7 @@ import datetime
 import re
 
 REASONS = """versions_conflict served_over_limit seen_after_retired seen_before_start retired_in_future process_ended restarted_since older_than_allowed evidence_undated
-not_seen not_started_yet process_not_seen outside_inventory no_package no_version package_not_in_policy version_listed version_in_range
+order_unknown evidence_in_future not_seen not_started_yet process_not_seen outside_inventory no_package no_version package_not_in_policy version_listed version_in_range
 version_out_of_range fix_not_named local_label version_unreadable version_needs_commit local_build_below_fix commit_contains_fix commit_lacks_fix
 commit_not_listed commit_contradicts_version backport_declared backport_undocumented requirements_not_met requirements_unknown""".split()
 PROCESS = ("line", "info", "undated")
@@ -193,6 +193,9 @@ class Replica:
             if row["evidence_at"] is None:
                 reasons.add("evidence_undated")
                 stale = True  # this policy has a limit of age
+            if current and row["evidence_at"] is not None and row["evidence_at"] > (self.fleet.as_of or t) + 600:
+                reasons.add("evidence_in_future")
+                stale |= by.fix != "affected"
             if current:
                 started = [k["started"] for k in containers if k["started"] is not None]
                 if row["evidence_at"] is not None and any(s > row["evidence_at"] + SKEW for s in started):
