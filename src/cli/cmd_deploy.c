@@ -124,6 +124,30 @@ static int put_totals(struct rows *r, const struct totals *t, struct err *err)
 	return 0;
 }
 
+/* Where there is no replica nothing is verified; what was read all the same is named. */
+static int say_nobody(struct case_file *c, struct rows *r, struct err *err)
+{
+	int64_t nobodys, not_understood;
+	int rc = ask_int(c, "SELECT count(DISTINCT source) FROM install_events", &nobodys, err);
+	if (!rc)
+		rc =
+		    ask_int(c, "SELECT count(*) FROM source WHERE unparsed > 0 OR status IN ('unrecognised', 'failed')",
+			    &not_understood, err);
+	if (rc)
+		return rc;
+	rows_note(r, "No replica is known, so nothing is verified: the exit code is 1.");
+	if (nobodys)
+		rows_note(r,
+			  "%" PRId64 " file%s of what is installed or was built %s no known replica's: a path or an "
+				     "inventory that names "
+			  "the replica makes it count.",
+			  nobodys, PLURAL(nobodys), nobodys == 1 ? "is" : "are");
+	if (not_understood)
+		rows_note(r, "%" PRId64 " file%s not understood, or not all of it: 'info CASE' says which.",
+			  not_understood, not_understood == 1 ? " was" : "s were");
+	return 0;
+}
+
 /* ---- further lists: each is a query of its own ---- */
 
 static int add_pairs(struct case_file *c, struct rows *r, struct err *err)
@@ -219,6 +243,10 @@ static int add_extras(struct case_file *c, struct rows *r, struct err *err)
 	int rc = add_up(c, &t, err);
 	if (!rc)
 		rc = put_totals(r, &t, err);
+	if (!rc && !t.rows) {
+		asked.open = true;
+		rc = say_nobody(c, r, err);
+	}
 	if (!rc)
 		rc = add_window(c, r, err);
 	if (!rc)
@@ -304,7 +332,7 @@ const struct command command_deploy = {
 	    "  --key FILE        signs it (DSSE) with an Ed25519 key in PEM\n"
 	    "  --issue N         number of this issue of both; default 1\n"
 	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n\n"
-	    "Exit code 1 when a replica is neither verified fixed nor retired.\n"
+	    "Exit code 1 when a replica is neither verified fixed nor retired, or none is known.\n"
 	    "docs/deploy.md says how verdicts are made, and what each reason means.\n\n"
 	    "  pagetrail deploy case.ptc --inventory hosts.csv --at 2026-09-09T18:00:00Z\n",
     .run = run,

@@ -177,6 +177,17 @@ with Box() as box:
         doc = box.json("deploy", f"undated-{new}.ptc", "--policy", "ageless.json", code=1)
         r = [r for r in doc["rows"] if r["current"]]
         expect(len(r) == 1 and r[0]["verdict"] == verdict and ("order_unknown" in r[0]["reasons"]) == (verdict == "conflicting"), f"undated {new}: {r}")
+    # no replica: nothing is verified, and what was read is named
+    for name, files, note in [("nobody", {"pip-freeze.txt": "sglang==0.5.21\ntorch==2.9.0\n"}, "no known replica's"),
+                              ("list", {"decode-0/pip-freeze.txt": "sglang==0.5.21\ntorch==2.9.0\n"}, "no known replica's"),
+                              ("cut", {"pods.json": FILES["pods.json"][:-40]}, "not understood"),
+                              ("none", {"note.txt": "nothing of it\n"}, "nothing is verified")]:
+        ingest(box, f"no-{name}.ptc", files)
+        doc, now = deploy(box, f"no-{name}.ptc", code=1)
+        notes = " ".join(box.run("deploy", f"no-{name}.ptc", "--policy", "policy.json", code=1).stdout.decode().split())
+        expect(not now and note in notes and "nothing is verified" in notes, f"{name}: '{note}', got {notes}")
+    box.write("empty.csv", "replica\n")
+    deploy(box, "no-nobody.ptc", "--inventory", "empty.csv", code=1)
     # a policy that names no fix: what it does not list may be anything
     for name, affected in [("limit", {"ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"limit": "0.5.10"}]}]}),
                            ("list", {"versions": ["0.5.20"]})]:
