@@ -135,6 +135,7 @@
 #define LIVE_HEADERS_MAX         64
 #define LIVE_HEADERS_MAX_BYTES   (16 * KIB)
 #define LIVE_SECRET_MIN_BYTES    6
+#define LIVE_NEEDLES_MAX         2048
 /* What a peer may send of headers, of which most send one KiB. */
 #define LIVE_ANSWER_HEADER_BYTES (256 * KIB)
 /* One answer: a scrape of a large engine is about one MiB. Above LIVE_BYTES_MAX its record, escaped, would not fit into

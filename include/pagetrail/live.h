@@ -22,18 +22,23 @@ struct live_headers {
 	size_t n;
 	struct text *secrets; /* values, and what stands behind a scheme in them */
 	size_t n_secrets;
+	struct text *needles; /* secrets as they are, in hex and in Base64 */
+	size_t n_needles;
 };
 /* ERR_INPUT also where others than the owner may read the file. h->arena is initialised here. */
 int live_headers_read(struct live_headers *h, const char *path, struct err *err) MUST_CHECK;
 void live_headers_done(struct live_headers *h); /* accepts a zeroed one */
 /* Overwrites each place of a secret with as many 'x'; returns how many. h may be NULL. */
 size_t live_mask(const struct live_headers *h, char *p, size_t n);
+/* Once, when all secrets are there. */
+int live_mask_learn(struct live_headers *h, struct err *err) MUST_CHECK;
 /* The same with values of members of JSON that are keys by their name, as engines print them in their arguments. */
 size_t live_mask_members(char *p, size_t n);
 
 /* --- fetch.c: calls --- */
 enum live_outcome {
-	LIVE_ANSWERED,   /* a status below 300, and the answer came whole */
+	LIVE_ANSWERED,   /* status 200, and the answer came whole */
+	LIVE_OTHER,      /* any other status below 300 */
 	LIVE_NOT_THERE,  /* 404, 405, 410, 501 */
 	LIVE_HTTP_ERROR, /* any other status from 400 on */
 	LIVE_REDIRECTED, /* 3xx: not followed */
@@ -42,7 +47,7 @@ enum live_outcome {
 	LIVE_TLS,        /* no connection that can be trusted */
 	LIVE_TIMED_OUT,
 	LIVE_CUT,      /* the connection ended before the answer did */
-	LIVE_LENGTH,   /* more came than the answer said it has */
+	LIVE_LENGTH,   /* more came than the answer said it has, or it said two lengths */
 	LIVE_TOO_LONG, /* more than may be read */
 	LIVE_NOT_HTTP,
 	LIVE_STOPPED, /* by a signal */
@@ -77,7 +82,8 @@ struct live_call {
 	void *easy;
 	void *list;
 	size_t header_bytes;
-	bool too_long, excess, wrong;
+	char length[32]; /* content-length */
+	bool too_long, excess, wrong, lengths;
 };
 
 struct live_options {

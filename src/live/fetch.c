@@ -19,6 +19,7 @@ enum { WAIT_MS = 10, POLL_MS = 100 };
 
 const char *const live_outcome_names[LIVE_OUTCOMES] = {
     [LIVE_ANSWERED] = "answered",
+    [LIVE_OTHER] = "other_status",
     [LIVE_NOT_THERE] = "not_there",
     [LIVE_HTTP_ERROR] = "http_error",
     [LIVE_REDIRECTED] = "redirected",
@@ -81,6 +82,12 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 	if (c->header_bytes > LIVE_ANSWER_HEADER_BYTES) {
 		c->too_long = true;
 		return 0;
+	}
+	if (colon == strlen("content-length") && !strncasecmp(p, "content-length", colon)) {
+		char length[sizeof(c->length)];
+		keep_header(length, sizeof(length), text_from(line, colon + 1));
+		c->lengths = c->lengths || (c->length[0] && strcmp(c->length, length) != 0);
+		memcpy(c->length, length, sizeof(length));
 	}
 	for (size_t i = 0; colon != SIZE_MAX && i < ARRAY_SIZE(kept); i++)
 		if (colon == strlen(kept[i].name) && !strncasecmp(p, kept[i].name, colon))
@@ -206,8 +213,10 @@ static void note_tls(struct live_call *c)
 
 static enum live_outcome outcome_of_status(long status)
 {
-	if (status < 300)
+	if (status == 200)
 		return LIVE_ANSWERED;
+	if (status < 300) /* a part, or nothing: what is whole was asked for */
+		return LIVE_OTHER;
 	if (status < 400)
 		return LIVE_REDIRECTED;
 	return status == 404 || status == 405 || status == 410 || status == 501 ? LIVE_NOT_THERE : LIVE_HTTP_ERROR;
@@ -217,6 +226,8 @@ static enum live_outcome outcome_of(const struct live_call *c, CURLcode code)
 {
 	if (c->too_long)
 		return LIVE_TOO_LONG;
+	if (c->lengths)
+		return LIVE_LENGTH;
 	switch (code) {
 	case CURLE_OK: return c->excess ? LIVE_LENGTH : outcome_of_status(c->status);
 	case CURLE_COULDNT_RESOLVE_HOST: return LIVE_UNRESOLVED;
@@ -245,6 +256,7 @@ static void say_why(struct live_call *c, CURLcode code, const struct live_option
 {
 	switch (c->outcome) {
 	case LIVE_ANSWERED: c->why[0] = '\0'; break;
+	case LIVE_OTHER:
 	case LIVE_NOT_THERE:
 	case LIVE_HTTP_ERROR: snprintf(c->why, sizeof(c->why), "HTTP status %ld", c->status); break;
 	case LIVE_REDIRECTED:
@@ -264,6 +276,10 @@ static void say_why(struct live_call *c, CURLcode code, const struct live_option
 			 c->answer.len);
 		break;
 	case LIVE_LENGTH:
+		if (c->lengths) {
+			snprintf(c->why, sizeof(c->why), "it says two lengths that differ");
+			break;
+		}
 		snprintf(c->why, sizeof(c->why), "more came than the %zu bytes that it said it has", c->answer.len);
 		break;
 	default: snprintf(c->why, sizeof(c->why), "%s", curl_easy_strerror(code));

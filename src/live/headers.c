@@ -120,6 +120,8 @@ int live_headers_read(struct live_headers *h, const char *path, struct err *err)
 	}
 	if (!rc && !h->n)
 		rc = err_set(err, ERR_INPUT, "the file of headers has none");
+	if (!rc)
+		rc = live_mask_learn(h, err);
 	if (b.ptr)
 		explicit_bzero(b.ptr, b.len);
 	if (rc)
@@ -133,65 +135,4 @@ void live_headers_done(struct live_headers *h)
 		explicit_bzero((char *)h->lines[i].ptr, h->lines[i].len);
 	arena_done(&h->arena);
 	*h = (struct live_headers){0};
-}
-
-size_t live_mask(const struct live_headers *h, char *p, size_t n)
-{
-	size_t masked = 0;
-	for (size_t i = 0; h && n && i < h->n_secrets; i++) {
-		struct text s = h->secrets[i];
-		for (char *at = p; (at = memmem(at, n - (size_t)(at - p), s.ptr, s.len)); at += s.len) {
-			memset(at, 'x', s.len);
-			masked++;
-		}
-	}
-	return masked;
-}
-
-/* SGLang's arguments that /server_info repeats (srt/server_args.py: api_key, admin_api_key, ssl_keyfile_password), and what
- * tools around engines call theirs. */
-static bool key_name(struct text t)
-{
-	static const char *const names[] = {"api_key", "admin_api_key", "ssl_keyfile_password", "hf_token", "password"};
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (text_is(t, names[i]))
-			return true;
-	return false;
-}
-
-static size_t skip_blanks(const char *p, size_t at, size_t n)
-{
-	while (at < n && (p[at] == ' ' || p[at] == '\t' || p[at] == '\n' || p[at] == '\r'))
-		at++;
-	return at;
-}
-
-static size_t string_end(const char *p, size_t at, size_t n)
-{
-	while (at < n && p[at] != '"')
-		at += p[at] == '\\' ? 2 : 1;
-	return MIN(at, n);
-}
-
-/* "name" : "value", wherever it stands; strings are passed over whole, so that a value imitates no member. */
-size_t live_mask_members(char *p, size_t n)
-{
-	size_t masked = 0;
-	for (size_t at = 0; at < n; at++) {
-		if (p[at] != '"')
-			continue;
-		size_t end = string_end(p, at + 1, n), next = skip_blanks(p, end + 1, n);
-		struct text name = {p + at + 1, end - at - 1};
-		at = end;
-		if (next >= n || p[next] != ':' || !key_name(name))
-			continue;
-		next = skip_blanks(p, next + 1, n);
-		if (next >= n || p[next] != '"')
-			continue;
-		end = string_end(p, next + 1, n);
-		masked += end > next + 1;
-		memset(p + next + 1, 'x', end - next - 1);
-		at = end;
-	}
-	return masked;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # live.py - snapshot against nodes that behave and nodes that do not: what is kept, told and counted, and what never is
+import base64
 import json
 import os
 import socket
@@ -85,6 +86,39 @@ def healthy(box):
         box.run("verify", "ok.ptc")
         text = box.run("snapshot", "ok.ptc", f"prefill-0={new.url}").stdout.decode()
         expect("1 node: 1 answered" in text, f"a table for people: {text}")
+
+
+def spelled_keys(box):
+    """A key that a node repeats in another spelling is in nothing that is kept or said."""
+    key, each = KEY.split()[1], "".join(f"\\u{ord(c):04X}" for c in KEY.split()[1])
+    b64 = [base64.b64encode(b"-" * k + key.encode() + b"==")[4 if k else 0:-4].decode() for k in range(3)]
+    body = json.loads(sglang()("/server_info").split(b"\r\n\r\n", 1)[1])
+    text = json.dumps({**body, "API_KEY": "AN-UPPER", "openai_api_key": ["IN-LIST"], "HF-Token": "A-TOKEN", "eos_token": "</s>",
+                       "argv": ["--api-key", "NEXT-ONE", "--x", "kept-arg"], "command": "serve --admin-api-key BEHIND-IT --api-key=BEHIND-EQ --port 1",
+                       "b": b64, "hex": key.encode().hex(), "percent": "".join(f"%{ord(c):02x}" for c in key)})
+    text = text[:-1] + f',"a":"{each}","c":"{key.replace("e", chr(92) + "u0065")}","d":"{each.replace(chr(92), chr(92) * 2)}","api\\u005fkey":"ESCAPED-NAME"}}'
+    with Stub(lambda p, *_: answer(text) if p == "/server_info" else not_there()) as s:
+        doc = box.json("snapshot", "s.ptc", f"n-0={s.url}", "--header-file", "headers")
+    row = next(r for r in doc["rows"] if r["document"] == "server_info")
+    kept = box.run("show", "s.ptc", row["ref"]).stdout.decode()
+    got = json.loads(kept[kept.index("{"):])["body"]
+    for name in ("a", "c", "d", "hex", "percent", "API_KEY", "HF-Token", "api_key"):
+        expect(set(got[name]) == {"x"}, f"{name} is masked: {got[name]}")
+    for k, whole in enumerate(b64):
+        expect("x" * (len(whole) - 8) in got["b"][k], f"Base64 at {k}: {got['b'][k]}")
+    for word in ("AN-UPPER", "IN-LIST", "A-TOKEN", "NEXT-ONE", "BEHIND-IT", "BEHIND-EQ", "ESCAPED-NAME"):
+        expect(word not in kept, f"{word} is masked")
+    expect(got["eos_token"] == "</s>" and got["argv"][2:] == ["--x", "kept-arg"] and got["command"].endswith(" --port 1"), f"no more than that: {got}")
+    expect(got["version"] == body["version"], "still read")
+
+
+def not_whole(box):
+    with Stub(lambda p, *r: sglang()(p, *r).replace(b"200 OK", b"206 Partial Content")) as part, \
+         Stub(lambda p, *r: sglang()(p, *r).replace(b"Connection:", b"Content-Length: 5\r\nConnection:")) as two:
+        doc = box.json("snapshot", "w.ptc", f"part={part.url}", f"two={two.url}", code=1)
+    got = {name: {r["outcome"] for r in rows} for name, rows in by_node(doc).items()}
+    expect(got["part"] == {"other_status"} and "wrong_length" in got["two"] and "answered" not in got["two"], f"not answered: {doc['rows']}")
+    expect(not box.json("deploy", "w.ptc", code=(0, 1))["rows"], "and not believed")
 
 
 def misbehaving(box):
@@ -219,6 +253,8 @@ def wrong_usage(box):
 with Box() as box:
     os.chmod(box.write("headers", f"# for the test\nAuthorization: {KEY}\n"), 0o600)
     healthy(box)
+    spelled_keys(box)
+    not_whole(box)
     misbehaving(box)
     lists_of_nodes(box)
     tls(box)
