@@ -139,7 +139,7 @@ static int say_nobody(struct case_file *c, struct rows *r, struct err *err)
 	if (nobodys)
 		rows_note(r,
 			  "%" PRId64 " file%s of what is installed or was built %s no known replica's: a path or an "
-				     "inventory that names "
+			  "inventory that names "
 			  "the replica makes it count.",
 			  nobodys, PLURAL(nobodys), nobodys == 1 ? "is" : "are");
 	if (not_understood)
