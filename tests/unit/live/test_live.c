@@ -76,7 +76,7 @@ static void keys_in_json_are_masked(void **state)
 	} cases[] = {
 	    {"{\"api_key\":\"abc\",\"b\":1}", "{\"api_key\":\"xxx\",\"b\":1}", 1},
 	    {"{\"api_key\" :\n \"a\\\"c\"}", "{\"api_key\" :\n \"xxxx\"}", 1},
-	    {"{\"api_key\":null,\"x_api_key\":\"abc\"}", "{\"api_key\":null,\"x_api_key\":\"abc\"}", 0},
+	    {"{\"api_key\":null,\"x_api_key\":\"abc\"}", "{\"api_key\":null,\"x_api_key\":\"xxx\"}", 1},
 	    {"{\"a\":\"say \\\"api_key\\\":\\\"abc\\\"\"}", "{\"a\":\"say \\\"api_key\\\":\\\"abc\\\"\"}", 0},
 	    {"[{\"admin_api_key\":\"q\"},{\"api_key\":\"r\"}]", "[{\"admin_api_key\":\"x\"},{\"api_key\":\"x\"}]", 2},
 	    {"{\"api_key\":\"", "{\"api_key\":\"", 0},
