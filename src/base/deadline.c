@@ -45,15 +45,6 @@ static int day_cmp(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static struct text next_line(struct text *rest)
-{
-	const char *end = memchr(rest->ptr, '\n', rest->len);
-	struct text line = {rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len};
-	size_t used = MIN(line.len + 1, rest->len);
-	*rest = (struct text){rest->ptr + used, rest->len - used};
-	return line;
-}
-
 /* A date at the start of a line, as days since the epoch. */
 static bool read_day(struct text line, int64_t *ret)
 {
@@ -87,10 +78,9 @@ int holidays_read(struct holidays **ret, struct text content, struct err *err)
 	struct holidays *h = calloc(1, sizeof(*h) + lines * sizeof(h->days[0]));
 	if (!h)
 		return err_nomem(err);
-	for (int64_t number = 1; content.len; number++) {
-		struct text line = next_line(&content);
-		while (line.len && memchr(" \t\r", *line.ptr, 3))
-			line.ptr++, line.len--;
+	struct text line;
+	for (int64_t number = 1; text_split(&content, '\n', &line); number++) {
+		line = text_trim(line);
 		if (!line.len || *line.ptr == '#')
 			continue;
 		if (!read_day(line, &h->days[h->n])) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* digest.c - SHA-256 through libcrypto */
+#include <limits.h>
+
 #include <openssl/evp.h>
 
 #include "pagetrail/digest.h"
@@ -82,4 +84,15 @@ bool sha256_unhex(struct text hex, unsigned char out[SHA256_BYTES])
 		out[i / 2] = (unsigned char)(i % 2 ? out[i / 2] | v : v << 4);
 	}
 	return true;
+}
+
+int buf_base64(struct buf *b, struct text t, struct err *err)
+{
+	if (t.len > INT_MAX / 2)
+		return err_set(err, ERR_LIMIT, "too long for Base64: %zu bytes", t.len);
+	int rc = buf_reserve(b, 4 * ((t.len + 2) / 3) + 1, err);
+	if (rc == 0 && t.len)
+		b->len +=
+		    (size_t)EVP_EncodeBlock((unsigned char *)b->ptr + b->len, (const unsigned char *)t.ptr, (int)t.len);
+	return rc;
 }

@@ -139,20 +139,7 @@ bool dsse_key_signs(const struct dsse_key *k)
 	return k->private;
 }
 
-/* ---- Base64 (RFC 4648): written with padding; read in both alphabets, as the protocol asks for ---- */
-
-static int put_base64(struct buf *b, struct text t, struct err *err)
-{
-	size_t room = 4 * ((t.len + 2) / 3) + 1;
-	int rc = t.len > INT_MAX / 2 ? err_set(err, ERR_LIMIT, "too long to be signed: %zu bytes", t.len) : 0;
-
-	if (rc == 0)
-		rc = buf_reserve(b, room, err);
-	if (rc == 0 && t.len)
-		b->len +=
-		    (size_t)EVP_EncodeBlock((unsigned char *)b->ptr + b->len, (const unsigned char *)t.ptr, (int)t.len);
-	return rc;
-}
+/* ---- Base64 (RFC 4648): read in both alphabets, as the protocol asks for ---- */
 
 static int base64_char(unsigned char c)
 {
@@ -259,11 +246,11 @@ int dsse_sign(const struct dsse_key *k, struct text type, struct text payload, s
 	if (rc == 0)
 		rc = buf_add_text(out, TEXT(",\"payload\":\""), err);
 	if (rc == 0)
-		rc = put_base64(out, payload, err);
+		rc = buf_base64(out, payload, err);
 	if (rc == 0)
 		rc = buf_printf(out, err, "\",\"signatures\":[{\"keyid\":\"%s\",\"sig\":\"", k->id);
 	if (rc == 0)
-		rc = put_base64(out, (struct text){(const char *)sig, sizeof(sig)}, err);
+		rc = buf_base64(out, (struct text){(const char *)sig, sizeof(sig)}, err);
 	return rc ? rc : buf_add_text(out, TEXT("\"}]}\n"), err);
 }
 

@@ -21,22 +21,6 @@ int live_put_time(struct buf *b, const char *name, int64_t ns, struct err *err)
 	return live_put_member(b, name, text_of(stamp_format(ns, at, sizeof(at))), err);
 }
 
-static int put_base64(struct buf *b, struct text t, struct err *err)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	int rc = buf_reserve(b, t.len / 3 * 4 + 4, err);
-	for (size_t i = 0; !rc && i < t.len; i += 3) {
-		unsigned left = (unsigned)MIN(t.len - i, (size_t)3), v = 0;
-		char four[4] = {'=', '=', '=', '='};
-		for (unsigned k = 0; k < 3; k++)
-			v = v << 8 | (k < left ? (unsigned char)t.ptr[i + k] : 0);
-		for (unsigned k = 0; k <= left; k++)
-			four[k] = digits[v >> (18 - 6 * k) & 63];
-		rc = buf_add(b, four, 4, err);
-	}
-	return rc;
-}
-
 /* Control characters take six bytes each as JSON: what is full of them stands shorter in Base64. */
 static bool plain(struct text t)
 {
@@ -55,7 +39,7 @@ int live_put_bytes(struct buf *b, const char *name, struct text bytes, struct er
 	bool utf8 = plain(bytes);
 	int rc = buf_printf(b, err, utf8 ? "\"%s\":" : "\"%s_base64\":\"", name);
 	if (!rc)
-		rc = utf8 ? buf_json_string(b, bytes, err) : put_base64(b, bytes, err);
+		rc = utf8 ? buf_json_string(b, bytes, err) : buf_base64(b, bytes, err);
 	return rc || utf8 ? rc : buf_add_char(b, '"', err);
 }
 

@@ -11,6 +11,8 @@
 int derive_json(xmlDocPtr doc, struct buf *out, struct err *err) MUST_CHECK;
 /* As text, or as Markdown (CommonMark with tables), in which no text of the document is markup. */
 int derive_text(xmlDocPtr doc, bool markdown, struct buf *out, struct err *err) MUST_CHECK;
+/* One cell, quoted (RFC 4180). */
+int derive_csv_cell(struct buf *b, struct text t, struct err *err) MUST_CHECK;
 /* A table, or numbers and limits; for programs as it is, for people's spreadsheets with labels, and no cell that is a formula. */
 int derive_csv(xmlNodePtr table, bool people, struct buf *out, struct err *err) MUST_CHECK;
 int derive_csv_numbers(xmlDocPtr doc, bool people, struct buf *out, struct err *err) MUST_CHECK;

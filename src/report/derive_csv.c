@@ -17,6 +17,14 @@ struct sheet {
 	int rc;
 };
 
+int derive_csv_cell(struct buf *b, struct text t, struct err *err)
+{
+	int rc = buf_add_char(b, '"', err);
+	for (size_t i = 0; i < t.len && !rc; i++)
+		rc = buf_add_text(b, t.ptr[i] == '"' ? TEXT("\"\"") : text_sub(t, i, 1), err);
+	return rc ? rc : buf_add_char(b, '"', err);
+}
+
 static void put(struct sheet *s, struct text t)
 {
 	if (!s->rc)
@@ -26,12 +34,16 @@ static void put(struct sheet *s, struct text t)
 /* One cell, always quoted; number: a minus sign begins no formula. */
 static void put_cell(struct sheet *s, struct text t, bool number, bool first)
 {
-	put(s, first ? TEXT("\"") : TEXT(",\""));
-	if (s->people && !number && t.len && strchr("=+-@\t\r", t.ptr[0]))
-		put(s, TEXT("'"));
-	for (size_t i = 0; i < t.len && !s->rc; i++)
-		put(s, t.ptr[i] == '"' ? TEXT("\"\"") : text_sub(t, i, 1));
-	put(s, TEXT("\""));
+	CLEANUP(buf_done) struct buf marked = BUF_INIT(64 * MIB);
+	bool formula = s->people && !number && t.len && strchr("=+-@\t\r", t.ptr[0]);
+	if (!first)
+		put(s, TEXT(","));
+	if (formula && !s->rc)
+		s->rc = buf_add_char(&marked, '\'', s->err);
+	if (formula && !s->rc)
+		s->rc = buf_add_text(&marked, t, s->err);
+	if (!s->rc)
+		s->rc = derive_csv_cell(s->out, formula ? buf_text(&marked) : t, s->err);
 }
 
 /* A list in a cell: its parts, with what they are called. */

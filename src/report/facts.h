@@ -131,6 +131,8 @@ int kept_prepare(struct sql **ret, struct facts *f, const char *text, struct err
 int put_numbers(struct facts *f) MUST_CHECK;
 /* A number that is in the document; 0: it has none of that id. */
 int64_t number_value(const struct facts *f, const char *id);
+/* Is one of these, with blanks between, more than 0? */
+bool number_any(const struct facts *f, const char *ids);
 /* "0", "1", "2-5", "more than 5" */
 const char *band_of(int64_t n);
 struct limit_row {
@@ -154,6 +156,9 @@ int facts_form(const struct kind *k, const struct report_options *o, struct buf 
 /* What all documents of a run share. */
 int facts_open(struct facts *f, struct case_file *c, const struct report_options *o, struct err *err) MUST_CHECK;
 void facts_close(struct facts *f);
+
+/* The embedded file of that name; {NULL, 0}: there is none. */
+struct text asset_find(const struct report_asset *assets, size_t n, const char *name);
 
 /* --- render.c: the schema and style sheets, compiled once --- */
 struct render;

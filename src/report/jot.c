@@ -82,3 +82,20 @@ void jot_json(struct jot *j, const char *key, struct text json)
 	if (!j->rc)
 		j->rc = buf_json_value(j->b, json, j->err);
 }
+
+void jot_statement(struct jot *j)
+{
+	jot_open(j, NULL, '{');
+	jot_text(j, "_type", TEXT("https://in-toto.io/Statement/v1"));
+	jot_open(j, "subject", '[');
+}
+
+void jot_subject(struct jot *j, struct text name, struct text sha256_hex)
+{
+	jot_open(j, NULL, '{');
+	jot_text(j, "name", name);
+	jot_open(j, "digest", '{');
+	jot_text(j, "sha256", sha256_hex);
+	jot_close(j, '}');
+	jot_close(j, '}');
+}

@@ -20,3 +20,7 @@ void jot_printf(struct jot *j, const char *key, const char *fmt, ...) PRINTF_LIK
 void jot_int(struct jot *j, const char *key, int64_t v);
 void jot_time(struct jot *j, const char *key, int64_t ns); /* TIME_UNKNOWN: null */
 void jot_json(struct jot *j, const char *key, struct text json);
+
+/* An in-toto Statement v1 begins; its subjects are an open list. */
+void jot_statement(struct jot *j);
+void jot_subject(struct jot *j, struct text name, struct text sha256_hex);

@@ -36,10 +36,8 @@ static const struct section sections[] = {
 
 static int refuse(struct facts *f)
 {
-	static const char *const classes[] = {"E1", "E2", "E3", "E5"};
-	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
-		if (number_value(f, classes[i]))
-			return 0;
+	if (number_any(f, "E1 E2 E3 E5"))
+		return 0;
 	err_set(f->err, ERR_INPUT, "no request of this tenant was read by others, or may have been");
 	return err_hint(f->err, "notice-none, or notice-recipient, is what there is to say");
 }

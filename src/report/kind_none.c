@@ -35,11 +35,7 @@ static const struct section sections[] = {
 
 static int refuse(struct facts *f)
 {
-	static const char *const classes[] = {"C1", "C2", "C3", "E1", "E2", "E3"};
-	bool fits = true;
-	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
-		fits &= !number_value(f, classes[i]);
-	if (fits)
+	if (!number_any(f, "C1 C2 C3 E1 E2 E3"))
 		return 0;
 	err_set(f->err, ERR_INPUT, "this tenant has responses or requests that are confirmed, probable or possible");
 	return err_hint(f->err, "notice-exposed and notice-recipient tell of them");

@@ -29,10 +29,8 @@ static const struct section sections[] = {
 
 static int refuse(struct facts *f)
 {
-	static const char *const classes[] = {"C1", "C2", "C3", "C5"};
-	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
-		if (number_value(f, classes[i]))
-			return 0;
+	if (number_any(f, "C1 C2 C3 C5"))
+		return 0;
 	err_set(f->err, ERR_INPUT, "the responses of this tenant are excluded");
 	return err_hint(f->err, "notice-none, or notice-exposed, is what there is to say");
 }

@@ -178,14 +178,6 @@ static int put_regimes(struct facts *f)
 }
 
 /* ---- the table ---- */
-static struct text own_table(const struct report_options *o)
-{
-	for (size_t i = 0; i < o->n_assets; i++)
-		if (!strcmp(o->assets[i].name, "regimes.xml"))
-			return text_of(o->assets[i].text);
-	return (struct text){NULL, 0};
-}
-
 /* What a schema cannot say: periods run from clocks that there are, ids stand once, numbers are those of the document. */
 static int check_regime(struct facts *f, xmlNodePtr regime)
 {
@@ -221,8 +213,8 @@ static int check_regime(struct facts *f, xmlNodePtr regime)
 
 int regimes_read(struct facts *f)
 {
-	struct text own = own_table(f->o);
-	struct text content = f->o->regimes.ptr ? f->o->regimes : own;
+	struct text content =
+	    f->o->regimes.ptr ? f->o->regimes : asset_find(f->o->assets, f->o->n_assets, "regimes.xml");
 	int rc = side_file_read(&f->regimes, f->o, "regimes.rng", "regimes", content, f->err);
 	for (xmlNodePtr n = rc ? NULL : side_first(xmlDocGetRootElement(f->regimes), "regime"); n && !rc;
 	     n = side_next(n)) {

@@ -347,7 +347,6 @@ static size_t put_subjects(struct jot *j, const struct manifest *m)
 {
 	CLEANUP(buf_done) struct buf name = BUF_INIT(MIB);
 	size_t n = 0;
-	jot_open(j, "subject", '[');
 	for (size_t i = 0; !j->rc && i < m->n; i++) {
 		struct text digest = manifest_cell(m, i, M_SHA256)->text;
 		if (!manifest_begins(m, i) || !digest.len)
@@ -356,12 +355,7 @@ static size_t put_subjects(struct jot *j, const struct manifest *m)
 		j->rc = buf_printf(&name, j->err, "F%zu ", ++n);
 		if (!j->rc)
 			j->rc = buf_add_text(&name, manifest_cell(m, i, M_FILE)->text, j->err);
-		jot_open(j, NULL, '{');
-		jot_text(j, "name", buf_text(&name));
-		jot_open(j, "digest", '{');
-		jot_text(j, "sha256", digest);
-		jot_close(j, '}');
-		jot_close(j, '}');
+		jot_subject(j, buf_text(&name), digest);
 	}
 	jot_close(j, ']');
 	return n;
@@ -412,8 +406,7 @@ static void put_predicate(struct jot *j, const struct manifest *m)
 int manifest_statement(const struct manifest *m, struct buf *out, struct err *err)
 {
 	struct jot j = {out, err, 0};
-	jot_open(&j, NULL, '{');
-	jot_text(&j, "_type", TEXT("https://in-toto.io/Statement/v1"));
+	jot_statement(&j);
 	if (!put_subjects(&j, m) && !j.rc) {
 		err_set(err, ERR_INPUT, "a statement is about files, and no digest of any is known");
 		return err_hint(err, "'pagetrail info CASE' says what was read");

@@ -34,6 +34,16 @@ int64_t number_value(const struct facts *f, const char *id)
 	return at < 0 ? 0 : f->cells[at].value;
 }
 
+bool number_any(const struct facts *f, const char *ids)
+{
+	struct text rest = text_of(ids), id;
+	while (text_split(&rest, ' ', &id))
+		for (size_t i = 0; i < f->kind->numbers->n_numbers; i++)
+			if (text_is(id, f->kind->numbers->numbers[i].id) && f->cells[i].value)
+				return true;
+	return false;
+}
+
 /* One statement, one row; its column names are the ids. */
 static int count_with(struct facts *f, const char *text, struct windows *w)
 {

@@ -59,12 +59,17 @@ struct render {
 /* libxslt's loader has no argument of its own */
 static _Thread_local const struct render *loading;
 
+struct text asset_find(const struct report_asset *assets, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(assets[i].name, name))
+			return text_of(assets[i].text);
+	return (struct text){NULL, 0};
+}
+
 static struct text asset(const struct render *r, const char *name)
 {
-	for (size_t i = 0; i < r->n_assets; i++)
-		if (!strcmp(r->assets[i].name, name))
-			return text_of(r->assets[i].text);
-	return (struct text){NULL, 0};
+	return asset_find(r->assets, r->n_assets, name);
 }
 
 /* An import of another embedded sheet is all that is loaded. */

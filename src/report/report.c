@@ -326,15 +326,7 @@ static int csv_cell(struct buf *b, struct text t, char end, struct err *err)
 	CLEANUP(buf_done) struct buf shown = BUF_INIT(64 * KIB);
 	int rc = text_visible(t, CELL_MAX_BYTES, &shown, err);
 	if (!rc)
-		rc = buf_add_char(b, '"', err);
-	for (size_t i = 0; !rc && i < shown.len; i++) {
-		if (shown.ptr[i] == '"')
-			rc = buf_add_char(b, '"', err);
-		if (!rc)
-			rc = buf_add_char(b, shown.ptr[i], err);
-	}
-	if (!rc)
-		rc = buf_add_char(b, '"', err);
+		rc = derive_csv_cell(b, buf_text(&shown), err);
 	return rc ? rc : buf_add_char(b, end, err);
 }
 

@@ -29,17 +29,9 @@ int seal_sums(const struct output *o, size_t first, struct buf *b, struct err *e
 static int statement(const struct facts *f, const struct output *o, size_t first, struct buf *b, struct err *err)
 {
 	struct jot j = {b, err, 0};
-	jot_open(&j, NULL, '{');
-	jot_text(&j, "_type", TEXT("https://in-toto.io/Statement/v1"));
-	jot_open(&j, "subject", '[');
-	for (size_t i = first; !j.rc && i < output_count(o); i++) {
-		jot_open(&j, NULL, '{');
-		jot_text(&j, "name", text_of(name_of(o, i)));
-		jot_open(&j, "digest", '{');
-		jot_text(&j, "sha256", text_of(output_sha256(o, i)));
-		jot_close(&j, '}');
-		jot_close(&j, '}');
-	}
+	jot_statement(&j);
+	for (size_t i = first; !j.rc && i < output_count(o); i++)
+		jot_subject(&j, text_of(name_of(o, i)), text_of(output_sha256(o, i)));
 	jot_close(&j, ']');
 	jot_text(&j, "predicateType", TEXT(SEAL_PREDICATE));
 	jot_open(&j, "predicate", '{');

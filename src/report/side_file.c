@@ -31,15 +31,10 @@ static int refuse(const char *what, const struct first_fault *f, struct err *err
 
 static xmlRelaxNGPtr schema_of(const struct report_options *o, const char *name)
 {
-	xmlRelaxNGPtr schema = NULL;
-	for (size_t i = 0; i < o->n_assets; i++) {
-		if (strcmp(o->assets[i].name, name) != 0)
-			continue;
-		xmlRelaxNGParserCtxtPtr parser =
-		    xmlRelaxNGNewMemParserCtxt(o->assets[i].text, (int)strlen(o->assets[i].text));
-		schema = parser ? xmlRelaxNGParse(parser) : NULL;
-		xmlRelaxNGFreeParserCtxt(parser);
-	}
+	struct text rng = asset_find(o->assets, o->n_assets, name);
+	xmlRelaxNGParserCtxtPtr parser = rng.ptr ? xmlRelaxNGNewMemParserCtxt(rng.ptr, (int)rng.len) : NULL;
+	xmlRelaxNGPtr schema = parser ? xmlRelaxNGParse(parser) : NULL;
+	xmlRelaxNGFreeParserCtxt(parser);
 	return schema;
 }
 

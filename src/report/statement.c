@@ -10,16 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void put_subject(struct jot *j, struct text name, struct text hex)
-{
-	jot_open(j, NULL, '{');
-	jot_text(j, "name", name);
-	jot_open(j, "digest", '{');
-	jot_text(j, "sha256", hex);
-	jot_close(j, '}');
-	jot_close(j, '}');
-}
-
 static int text_order(const void *a, const void *b)
 {
 	return text_cmp(*(const struct text *)a, *(const struct text *)b);
@@ -46,7 +36,7 @@ static size_t put_images(struct jot *j, const struct deployed *d)
 		if (i && text_eq(list[i], list[i - 1]))
 			continue;
 		snprintf(name, sizeof(name), "image %.*s", TEXT_ARG(list[i]));
-		put_subject(j, text_of(name), text_from(list[i], 7));
+		jot_subject(j, text_of(name), text_from(list[i], 7));
 		put++;
 	}
 	free(list);
@@ -56,7 +46,6 @@ static size_t put_images(struct jot *j, const struct deployed *d)
 static size_t put_subjects(struct jot *j, const struct deployed *d)
 {
 	CLEANUP(buf_done) struct buf name = BUF_INIT(MIB);
-	jot_open(j, "subject", '[');
 	size_t n = put_images(j, d);
 	for (size_t i = 0; !j->rc && i < d->n_files; i++) {
 		const struct deployed_file *f = &d->files[i];
@@ -66,7 +55,7 @@ static size_t put_subjects(struct jot *j, const struct deployed *d)
 		j->rc = buf_printf(&name, j->err, "S%lld ", (long long)f->source);
 		if (!j->rc)
 			j->rc = buf_add_text(&name, f->path, j->err);
-		put_subject(j, buf_text(&name), f->sha256);
+		jot_subject(j, buf_text(&name), f->sha256);
 		n++;
 	}
 	jot_close(j, ']');
@@ -139,8 +128,7 @@ int deployed_statement(const struct deployed *d, struct buf *out, struct err *er
 {
 	struct jot j = {out, err, 0};
 	buf_clear(out);
-	jot_open(&j, NULL, '{');
-	jot_text(&j, "_type", TEXT("https://in-toto.io/Statement/v1"));
+	jot_statement(&j);
 	if (!put_subjects(&j, d) && !j.rc) {
 		err_set(err, ERR_INPUT, "a statement is about images or files, and no verdict rests on one");
 		return err_hint(err, "'pagetrail info CASE' says what was read");
