@@ -151,7 +151,7 @@ with Box() as box:
     expect(seen > rounds(tried / 2, 0), f"most of it to be noticed, got {seen} errors")  # a few pages may be those of other tables
 
     # the last line of a log whose writer was not done: no value is taken from what may go on
-    box.run("simulate", "r", "--scenario", "incident", "--seed", "3")
+    box.run("simulate", "r", "--scenario", "incident", "--seed", "3", "--requests", "2000")
     log = open(box.path("r/logs/prefill-0.log"), "rb").read()
     cut = re.search(rb"exceeds the maximum allowed length \(\d\d", log).end()
     put("prefill-0.log", log[:cut])

@@ -298,7 +298,7 @@ def graphs(box):
         expect(any(names[a] == r["other_request"] and names[b].startswith("decode leg at " + r["worker"]) for a, b, _, _ in edges), f"{r}")
 
     # too many for one look: by tenant, the sums of the table, and said
-    box.run("simulate", "s", "--scenario", "prefix_share", "--seed", "7")
+    box.run("simulate", "s", "--scenario", "prefix_share", "--seed", "7", "--requests", "2000")
     box.run("ingest", "share.ptc", "s/logs")
     rows = box.json("exposures", "share.ptc")["rows"]
     names, edges, _ = dot(box, "exposures", "share.ptc")
@@ -354,9 +354,9 @@ def files(box):
 
 
 with Box() as box:
-    box.run("simulate", "r", "--scenario", "late_write", "--seed", "3")
+    box.run("simulate", "r", "--scenario", "late_write", "--seed", "3", "--requests", "2000")
     box.run("ingest", "case.ptc", "r/logs")
-    box.run("simulate", "m", "--scenario", "messy", "--seed", "7")
+    box.run("simulate", "m", "--scenario", "messy", "--seed", "7", "--requests", "2000")
     box.run("ingest", "messy.ptc", "m/logs", code=(0, 3))
     timeline(box)
     lanes(box)

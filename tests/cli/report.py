@@ -254,7 +254,7 @@ def optional_validator(box):
 
 
 with Box() as box:
-    box.run("simulate", "r", "--seed", "1")
+    box.run("simulate", "r", "--seed", "1", "--requests", "2000")
     box.run("ingest", "case.ptc", "r/logs")
     begun = time.monotonic()
     box.run("report", "case.ptc", "scope", "--out", "one")
