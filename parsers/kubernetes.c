@@ -311,9 +311,9 @@ static int record(struct parse *p, struct text record)
 
 	if (!rest.len)
 		return RECORD_CONTEXT;
-	int r = json_parse(p->json, rest, p->padded, &doc, NULL, p->err);
+	int r = parse_document(p, rest, p->padded, &doc);
 	if (r)
-		return r < 0 ? r : parse_refuse(p, "json_syntax");
+		return r;
 	if (!is_object(doc))
 		return parse_refuse(p, "no_objects");
 	r = take(p, doc, at, &found);

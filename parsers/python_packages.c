@@ -291,8 +291,8 @@ static int record(struct parse *p, struct text record)
 	if (!rest.len)
 		return RECORD_CONTEXT;
 	if (rest.ptr[0] == '{' || rest.ptr[0] == '[') {
-		int r = json_parse(p->json, rest, p->padded, &doc, NULL, p->err);
-		return r < 0 ? r : r ? parse_refuse(p, "json_syntax") : take_json(p, doc, at);
+		int r = parse_document(p, rest, p->padded, &doc);
+		return r ? r : take_json(p, doc, at);
 	}
 	if (is_fields(rest))
 		return take_fields(p, rest, at);

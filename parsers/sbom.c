@@ -289,9 +289,9 @@ static int record(struct parse *p, struct text record)
 
 	if (!rest.len)
 		return RECORD_CONTEXT;
-	int r = json_parse(p->json, rest, p->padded, &doc, NULL, p->err);
+	int r = parse_document(p, rest, p->padded, &doc);
 	if (r)
-		return r < 0 ? r : parse_refuse(p, "json_syntax");
+		return r;
 	bom = find_bom(doc);
 	if (!json_is_object(bom))
 		return parse_refuse(p, "no_bill_of_materials");

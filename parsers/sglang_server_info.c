@@ -251,12 +251,13 @@ static int record(struct parse *p, struct text record)
 	struct text rest = collected_header(record, &ts), line;
 	struct json_value doc;
 	unsigned found = 0;
+	bool odd = false; /* a line that is not read: what it says is missing, what the others say is not */
 	int r;
 
 	if (rest.len == 0)
 		return RECORD_CONTEXT;
-	r = json_parse(p->json, rest, p->padded, &doc, NULL, p->err);
-	if (r < 0)
+	r = parse_document(p, rest, p->padded, &doc);
+	if (r < 0 || (r > 0 && json_is_object(doc)))
 		return r;
 	if (r == 0) {
 		r = take(p, doc, ts, &found);
@@ -268,13 +269,14 @@ static int record(struct parse *p, struct text record)
 		line = text_trim(line);
 		if (line.len == 0 || line.ptr[0] != '{')
 			continue;
-		r = json_parse(p->json, line, false, &doc, NULL, p->err);
+		r = parse_document(p, line, false, &doc);
+		odd = odd || r > 0;
 		if (r == 0)
 			r = take(p, doc, ts, &found);
 		if (r < 0)
 			return r;
 	}
-	return found ? RECORD_PARSED : parse_refuse(p, "json_syntax");
+	return found && !odd ? RECORD_PARSED : RECORD_UNPARSED;
 }
 
 static enum bid bid(struct parse *p, struct text record)

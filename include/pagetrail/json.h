@@ -82,6 +82,10 @@ bool json_next(struct json_iter *it, struct text *ret_key, struct json_value *re
 int json_keys(struct json_value v, const char *const *known, size_t n_known,
 	      int (*odd)(void *ctx, struct text key, const char *again), void *ctx);
 
+/* Does any object in v, however deep, have two members of one name? Which of them is meant, nobody can know. 1 and the name: yes;
+ * 0 no; ERR_NOMEM. */
+int json_twice(struct json_value v, struct text *ret, struct err *err) MUST_CHECK;
+
 /* Writes v as compact JSON (for keeping a nested value as one text). */
 int json_write(struct json_value v, struct buf *out, struct err *err) MUST_CHECK;
 

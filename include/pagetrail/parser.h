@@ -125,6 +125,10 @@ int parse_delegate(struct parse *p, struct text record) MUST_CHECK;
 /* Says why a record is not understood; reason is a string literal. Returns RECORD_UNPARSED. */
 int parse_refuse(struct parse *p, const char *reason);
 
+/* The JSON document in t, of which every word counts: 0 read; RECORD_UNPARSED ("json_syntax", or "member_twice" where an object has two
+ * members of one name); or ERR_*. */
+int parse_document(struct parse *p, struct text t, bool padded, struct json_value *ret) MUST_CHECK;
+
 /* Runs parser->patterns over a message: first whose `starts` fits and whose regex matches. Returns its verdict (CONTEXT
  * for a pattern without take), RECORD_UNPARSED when none matched, or ERR_*. */
 int parse_patterns(struct parse *p, struct text message) MUST_CHECK;

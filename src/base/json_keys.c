@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_keys.c - are the members of an object those that are known, each once? */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "pagetrail/json.h"
+#include "pagetrail/macros.h"
 
 int json_keys(struct json_value v, const char *const *known, size_t n_known,
 	      int (*odd)(void *ctx, struct text key, const char *again), void *ctx)
@@ -24,5 +26,74 @@ int json_keys(struct json_value v, const char *const *known, size_t n_known,
 		else
 			seen |= UINT64_C(1) << i;
 	}
+	return rc;
+}
+
+/* --- anywhere in a document --- */
+
+enum { SMALL = 16 }; /* members that are compared each with each */
+
+/* Names of the objects that are being gone over, those of the innermost last. */
+struct names {
+	struct text *list;
+	size_t n, cap;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return text_cmp(*(const struct text *)a, *(const struct text *)b);
+}
+
+static bool twin(struct text *list, size_t n, struct text *ret)
+{
+	if (n > SMALL)
+		qsort(list, n, sizeof(*list), by_name);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i + 1; k < (n > SMALL ? MIN(i + 2, n) : n); k++)
+			if (text_eq(list[i], list[k])) {
+				*ret = list[i];
+				return true;
+			}
+	return false;
+}
+
+static int push(struct names *s, struct text name, struct err *err)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 64;
+		struct text *more = reallocarray(s->list, cap, sizeof(*more));
+		if (!more)
+			return err_nomem(err);
+		s->list = more;
+		s->cap = cap;
+	}
+	s->list[s->n++] = name;
+	return 0;
+}
+
+/* As deep as JSON_DEPTH_MAX. */
+static int find_twin(struct json_value v, struct names *s, struct text *ret, struct err *err)
+{
+	struct json_iter it = json_iter(v);
+	struct json_value value;
+	struct text key;
+	size_t from = s->n;
+	int rc = 0;
+	while (!rc && json_is_object(v) && json_next(&it, &key, &value))
+		rc = push(s, key, err);
+	if (!rc && twin(s->list + from, s->n - from, ret))
+		rc = 1;
+	s->n = from;
+	for (it = json_iter(v); !rc && json_next(&it, &key, &value);)
+		if (json_is_object(value) || json_type(value) == JSON_ARRAY)
+			rc = find_twin(value, s, ret, err);
+	return rc;
+}
+
+int json_twice(struct json_value v, struct text *ret, struct err *err)
+{
+	struct names s = {0};
+	int rc = find_twin(v, &s, ret, err);
+	free(s.list);
 	return rc;
 }

@@ -225,6 +225,17 @@ int parse_delegate(struct parse *p, struct text record)
 	return p->delegate ? p->delegate(p->sink_ctx, p, record) : RECORD_UNPARSED;
 }
 
+int parse_document(struct parse *p, struct text t, bool padded, struct json_value *ret)
+{
+	struct text name;
+	int r = json_parse(p->json, t, padded, ret, NULL, p->err);
+
+	if (r)
+		return r < 0 ? r : parse_refuse(p, "json_syntax");
+	r = json_twice(*ret, &name, p->err);
+	return r > 0 ? parse_refuse(p, "member_twice") : r;
+}
+
 int parse_patterns(struct parse *p, struct text message)
 {
 	for (size_t i = 0; i < p->parser->n_patterns; i++) {

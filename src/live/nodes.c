@@ -189,6 +189,9 @@ int live_nodes_parse(struct live_nodes *n, struct text content, const struct liv
 		rc = j ? json_parse(j, rest, false, &doc, &off, err) : err_nomem(err);
 		if (rc == 1)
 			rc = err_set(err, ERR_INPUT, "the list of nodes is no JSON, from byte %zu on", off);
+		if (!rc && (rc = json_twice(doc, &line, err)) > 0)
+			rc = err_set(err, ERR_INPUT, "the list of nodes has an object with two members '%.*s'",
+				     TEXT_ARG(text_sub(line, 0, 40)));
 		if (!rc)
 			rc = take_pods(n, doc, pods, err);
 		json_free(j);

@@ -134,6 +134,7 @@ static int check_answer(struct live_attempt *a, const struct document *d, struct
 {
 	struct live_call *c = &a->call;
 	struct json_value doc;
+	struct text twice;
 	size_t off = 0;
 	if (c->outcome != LIVE_ANSWERED)
 		return 0;
@@ -149,6 +150,8 @@ static int check_answer(struct live_attempt *a, const struct document *d, struct
 		judge(c, LIVE_NOT_UNDERSTOOD, c->answer.len ? "no JSON" : "an empty answer");
 	else if (rc == 0 && !json_is_object(doc))
 		judge(c, LIVE_NOT_UNDERSTOOD, "JSON, but no object");
+	else if (rc == 0 && (rc = json_twice(doc, &twice, err)) > 0)
+		judge(c, LIVE_NOT_UNDERSTOOD, "an object with two members of one name: which is meant, nobody knows");
 	return MIN(rc, 0);
 }
 

@@ -348,13 +348,44 @@ static void test_mutations(void **state)
 	assert_true(n_good > 1000);
 }
 
+static void check_twice(struct text doc, const char *name)
+{
+	struct json_value v;
+	struct text twice = {0};
+	assert_int_equal(json_parse(json, doc, false, &v, NULL, NULL), 0);
+	assert_int_equal(json_twice(v, &twice, NULL), name != NULL);
+	if (name)
+		assert_true(text_is(twice, name));
+}
+
+/* Members of one name: next to each other, far apart in a long object, deep, and spelled in two ways. */
+static void test_twice(void **state)
+{
+	(void)state;
+	struct buf b = BUF_INIT(1 << 20);
+	check_twice(TEXT("{\"a\":1,\"b\":{\"a\":2},\"c\":[{\"a\":1},{\"a\":2}]}"), NULL);
+	check_twice(TEXT("[]"), NULL);
+	check_twice(TEXT("[\"a\",\"a\"]"), NULL);
+	check_twice(TEXT("{\"a\":1,\"b\":2,\"a\":1}"), "a");
+	check_twice(TEXT("{\"\":1,\"\":1}"), "");
+	check_twice(TEXT("{\"x\":[{},[{\"y\":{\"version\":1,\"\\u0076ersion\":2}}]]}"), "version");
+	for (int twin = 0; twin < 2; twin++) {
+		buf_clear(&b);
+		for (int i = 0; i < 2000; i++)
+			assert_int_equal(buf_printf(&b, NULL, "%s\"k%d\":{\"v\":%d}", i ? "," : "{", i, i), 0);
+		assert_int_equal(buf_printf(&b, NULL, ",\"k%d\":0}", twin ? 3 : 2000), 0);
+		check_twice(buf_text(&b), twin ? "k3" : NULL);
+	}
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_types),     cmocka_unit_test(test_lenient), cmocka_unit_test(test_path),
 	    cmocka_unit_test(test_iteration), cmocka_unit_test(test_write),   cmocka_unit_test(test_mending),
 	    cmocka_unit_test(test_broken),    cmocka_unit_test(test_depth),   cmocka_unit_test(test_padding_and_size),
-	    cmocka_unit_test(test_mutations),
+	    cmocka_unit_test(test_mutations), cmocka_unit_test(test_twice),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
