@@ -245,38 +245,45 @@ static int take(struct parse *p, struct json_value doc, struct stamp ts, unsigne
 	return 0;
 }
 
+/* Several compact answers, one a line: all of them, or none where one cannot be read. */
+static int take_lines(struct parse *p, struct text rest, struct stamp ts, bool emit, unsigned *found)
+{
+	struct json_value doc;
+	struct text line;
+	int r = 0;
+
+	while (r == 0 && text_split(&rest, '\n', &line)) {
+		line = text_trim(line);
+		if (line.len == 0 || line.ptr[0] != '{')
+			continue;
+		r = parse_document(p, line, false, &doc);
+		if (r == 0 && emit)
+			r = take(p, doc, ts, found);
+	}
+	return r;
+}
+
 static int record(struct parse *p, struct text record)
 {
 	struct stamp ts = p->fallback;
-	struct text rest = collected_header(record, &ts), line;
+	struct text rest = collected_header(record, &ts);
 	struct json_value doc;
 	unsigned found = 0;
-	bool odd = false; /* a line that is not read: what it says is missing, what the others say is not */
 	int r;
 
 	if (rest.len == 0)
 		return RECORD_CONTEXT;
 	r = parse_document(p, rest, p->padded, &doc);
-	if (r < 0 || (r > 0 && json_is_object(doc)))
-		return r;
 	if (r == 0) {
 		r = take(p, doc, ts, &found);
-		if (r < 0)
-			return r;
-		return found ? RECORD_PARSED : parse_refuse(p, "not_server_info");
-	}
-	while (text_split(&rest, '\n', &line)) { /* several compact answers, one a line */
-		line = text_trim(line);
-		if (line.len == 0 || line.ptr[0] != '{')
-			continue;
-		r = parse_document(p, line, false, &doc);
-		odd = odd || r > 0;
+	} else if (r > 0 && json_type(doc) == JSON_NONE) {
+		r = take_lines(p, rest, ts, false, &found);
 		if (r == 0)
-			r = take(p, doc, ts, &found);
-		if (r < 0)
-			return r;
+			r = take_lines(p, rest, ts, true, &found);
 	}
-	return found && !odd ? RECORD_PARSED : RECORD_UNPARSED;
+	if (r)
+		return r;
+	return found ? RECORD_PARSED : parse_refuse(p, "not_server_info");
 }
 
 static enum bid bid(struct parse *p, struct text record)

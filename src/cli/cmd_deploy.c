@@ -11,7 +11,7 @@
 
 DEFINE_CLEANUP(struct inventory *, inventory_free)
 
-enum { LISTED_MAX = 1000 };
+enum { LISTED_MAX = 1000, UNREAD_NAMED = 3 };
 
 static struct {
 	const struct policy *policy;
@@ -127,12 +127,8 @@ static int put_totals(struct rows *r, const struct totals *t, struct err *err)
 /* Where there is no replica nothing is verified; what was read all the same is named. */
 static int say_nobody(struct case_file *c, struct rows *r, struct err *err)
 {
-	int64_t nobodys, not_understood;
+	int64_t nobodys;
 	int rc = ask_int(c, "SELECT count(DISTINCT source) FROM install_events", &nobodys, err);
-	if (!rc)
-		rc =
-		    ask_int(c, "SELECT count(*) FROM source WHERE unparsed > 0 OR status IN ('unrecognised', 'failed')",
-			    &not_understood, err);
 	if (rc)
 		return rc;
 	rows_note(r, "No replica is known, so nothing is verified: the exit code is 1.");
@@ -142,9 +138,6 @@ static int say_nobody(struct case_file *c, struct rows *r, struct err *err)
 			  "inventory that names "
 			  "the replica makes it count.",
 			  nobodys, PLURAL(nobodys), nobodys == 1 ? "is" : "are");
-	if (not_understood)
-		rows_note(r, "%" PRId64 " file%s not understood, or not all of it: 'info CASE' says which.",
-			  not_understood, not_understood == 1 ? " was" : "s were");
 	return 0;
 }
 
@@ -202,6 +195,40 @@ static int over_query(struct case_file *c, const char *sql, const char *name, in
 	return MIN(rc, 0);
 }
 
+/* What is missing because a file was cut, or is of a form that is not read, no row of a replica says. */
+static int add_unread(struct case_file *c, struct rows *r, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * MIB), shown = BUF_INIT(64 * KIB);
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int64_t n, named = 0;
+	bool more;
+	int rc = ask_list(c, "deploy_unread", LISTED_MAX, &b, &n, &more, err);
+	if (!rc)
+		rows_extra(r, "unread", buf_text(&b));
+	if (rc || !n)
+		return rc;
+	rc = sql_prepare(&s, c, "SELECT value ->> 'path', value ->> '$.reasons[0]' FROM json_each(?1) LIMIT ?2", err);
+	if (!rc)
+		rc = sql_text(s, 1, buf_text(&b), err);
+	if (!rc)
+		rc = sql_int(s, 2, UNREAD_NAMED, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		struct text why = sql_get_text(s, 1);
+		rc = named++ ? buf_add_text(&shown, TEXT(", "), err) : 0;
+		if (!rc)
+			rc = text_visible(sql_get_text(s, 0), CELL_MAX_BYTES, &shown, err);
+		if (!rc && why.len)
+			rc = buf_printf(&shown, err, " (%.*s)", TEXT_ARG(why));
+	}
+	if (!rc)
+		rows_note(r,
+			  "%s%" PRId64 " file%s not understood, or not all of it: %s%s. What %s of replicas is missing "
+			  "above: 'query CASE deploy_unread'.",
+			  more ? "More than " : "", n, n == 1 ? " was" : "s were", shown.ptr, n > named ? ", …" : "",
+			  n == 1 ? "it says" : "they say");
+	return rc;
+}
+
 static int add_window(struct case_file *c, struct rows *r, struct err *err)
 {
 	int64_t end = TIME_UNKNOWN, n = 0, after = 0, fixed = TIME_UNKNOWN, sure = TIME_UNKNOWN;
@@ -247,6 +274,8 @@ static int add_extras(struct case_file *c, struct rows *r, struct err *err)
 		asked.open = true;
 		rc = say_nobody(c, r, err);
 	}
+	if (!rc)
+		rc = add_unread(c, r, err);
 	if (!rc)
 		rc = add_window(c, r, err);
 	if (!rc)

@@ -186,6 +186,16 @@ with Box() as box:
         doc, now = deploy(box, f"no-{name}.ptc", code=1)
         notes = " ".join(box.run("deploy", f"no-{name}.ptc", "--policy", "policy.json", code=1).stdout.decode().split())
         expect(not now and note in notes and "nothing is verified" in notes, f"{name}: '{note}', got {notes}")
+    # what was cut, or contradicts itself, is missing beside replicas that are known, and is named
+    said = {"model_path": "m-1", "disaggregation_mode": "decode", "context_length": 1048576, "max_total_num_tokens": 1500000, "internal_states": [{}], "version": "0.5.22"}
+    twice = json.dumps(said).replace('"version"', '"version": "0.5.20", "version"')
+    ingest(box, "unread.ptc", {**both, "pods.json": FILES["pods.json"][:-40], "decode-7/server_info.json": twice})
+    doc, now = deploy(box, "unread.ptc", code=1)
+    expect([(u["path"].split("/")[-1], u["worker"], u["reasons"]) for u in doc["unread"]]
+           == [("server_info.json", "decode-7", ["member_twice"]), ("pods.json", None, ["json_syntax"])] and "decode-7" not in now, f"unread: {doc['unread']} {list(now)}")
+    notes = " ".join(box.run("deploy", "unread.ptc", "--policy", "policy.json", code=1).stdout.decode().split())
+    expect("2 files were not understood" in notes and "pods.json (json_syntax)" in notes and "server_info.json (member_twice)" in notes, notes)
+    expect(deploy(box, "both.ptc", code=1)[0]["unread"] == [], "all of it was read")
     box.write("empty.csv", "replica\n")
     deploy(box, "no-nobody.ptc", "--inventory", "empty.csv", code=1)
     # a policy that names no fix: what it does not list may be anything

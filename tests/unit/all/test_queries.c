@@ -213,6 +213,7 @@ static const struct {
     {"deploy_window", "replica, verdict, responses", "d|verified_affected|5;p|verified_affected|5;"},
     {"deploy_served_after_fix", "request, prefill_replica", ""},
     {"deploy_gateway_limits", "gateway, refused", ""},
+    {"deploy_unread", "path, reasons", ""},
     {"cache_streams", "worker, rank, messages, stored, removed, clears, backwards, missing",
      "p|0|3|1|1|1|1|2;p|1|1|1|0|0|0|0;"},
 };
