@@ -195,8 +195,8 @@ static const char *binary_kind(struct text head)
 	     "ELF",
 	     4, "binary (ELF program)"},
 	    {"SQLite format 3", 15, "binary (SQLite database)"},
-	    {"\xff\xfe", 2, "UTF-16 text: convert it to UTF-8 first"},
-	    {"\xfe\xff", 2, "UTF-16 text: convert it to UTF-8 first"},
+	    {"\xff\xfe", 2, "binary (begins like UTF-16, but is no text)"},
+	    {"\xfe\xff", 2, "binary (begins like UTF-16, but is no text)"},
 	    {"Rar!", 4, "binary (RAR archive)"},
 	    {"7z\xbc\xaf", 4, "binary (7-Zip archive)"},
 	};

@@ -15,6 +15,7 @@
 #include "gunzip.h"
 #include "pagetrail/limits.h"
 #include "source.h"
+#include "utf16.h"
 #include "zip_end.h"
 
 /* --- what is it --- */
@@ -71,6 +72,8 @@ const char *container_of(struct text head)
 		return "lz4";
 	if (magic(head, 0, "PK\3\4", 4))
 		return "zip";
+	if (utf16_begins(head))
+		return "utf-16";
 	return is_tar(head) || was_tar(head) ? "tar" : NULL;
 }
 
@@ -398,7 +401,7 @@ int level_next(struct level *lv, struct archive_entry **ret, struct err *err)
 
 /* --- opening a level --- */
 
-/* Undoes gzip (in gzip: that is legal), and tells what is in it; NULL: plain. */
+/* Undoes gzip (in gzip: that is legal) and UTF-16, and tells what is in it; NULL: plain. */
 static int find_kind(struct level *lv, const char **ret, struct err *err)
 {
 	for (;;) {
@@ -413,14 +416,16 @@ static int find_kind(struct level *lv, const char **ret, struct err *err)
 				   ARCHIVE_DEPTH_MAX);
 			*ret = NULL;
 		}
-		if (!*ret || strcmp(*ret, "gzip") != 0)
+		bool text = *ret && !strcmp(*ret, "utf-16");
+		if (!*ret || (!text && strcmp(*ret, "gzip") != 0))
 			return 0;
-		rc = gunzip_open(&lv->in, lv->in, &lv->damage, err);
+		rc = text ? utf16_open(&lv->in, lv->in, &lv->damage, err)
+			  : gunzip_open(&lv->in, lv->in, &lv->damage, err);
 		if (rc < 0) {
 			lv->in = NULL;
 			return rc;
 		}
-		add_container(lv, "gzip");
+		add_container(lv, *ret);
 	}
 }
 

@@ -138,7 +138,7 @@ static void test_refusals(void **state)
 	assert_string_equal(look(TEXT("ab\1\2\3\4\5\6")).reason, "binary");
 	assert_non_null(strstr(look(TEXT("[1, 2]\n")).reason, "JSON array"));
 	assert_non_null(strstr(look(TEXT("{\"a\": 2}\n")).reason, "JSON"));
-	assert_non_null(strstr(look(TEXT("\xff\xfeT\0")).reason, "UTF-16"));
+	assert_non_null(strstr(look(TEXT("\xff\xfe\0\0T\0\0\0")).reason, "UTF-16"));
 	assert_string_equal(look(TEXT("hello\n")).reason, "no format recognises it");
 }
 

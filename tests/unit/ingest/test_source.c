@@ -138,6 +138,50 @@ static void test_cut_gzip(void **state)
 	assert_int_equal(s.bytes[1], s.stored);
 }
 
+/* What Windows shells write: the log as if it had been UTF-8; nothing is lost, not even half a pair. */
+static void test_utf16(void **state)
+{
+	static const char want[] =
+	    "[2026-09-14] \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xed\xa0\xbd|\xed\xb8\x80\r\n\xed\xa0\xbd";
+	static const uint16_t units[] = {'[',    '2', '0',    '2', '6',    '-',  '0',    '9',   '-',
+					 '1',    '4', ']',    ' ', 0xe9,   ' ',  0x20ac, ' ',   0xd83d,
+					 0xde00, ' ', 0xd83d, '|', 0xde00, '\r', '\n',   0xd83d};
+	char little[64 + 2] = "\xff\xfe", big[64 + 2] = "\xfe\xff";
+	const size_t n = 2 + 2 * ARRAY_SIZE(units);
+	char *kept = text;
+	size_t kept_len = text_len;
+	struct seen s;
+	(void)state;
+	put("a.log", text, text_len);
+	one("iconv -f UTF-8 -t UTF-16 a.log >b.log", "b.log", "utf-16");
+	one("{ printf '\\376\\377'; iconv -f UTF-8 -t UTF-16BE a.log; } >c.log", "c.log", "utf-16");
+	one("gzip -kf b.log", "b.log.gz", "utf-16+gzip");
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		big[2 + 2 * i] = little[3 + 2 * i] = (char)(units[i] >> 8);
+		big[3 + 2 * i] = little[2 + 2 * i] = (char)units[i];
+	}
+	text = (char *)want; /* what has to come out */
+	text_len = sizeof(want) - 1;
+	put("little.log", little, n);
+	one("true", "little.log", "utf-16");
+	put("big.log", big, n);
+	one("true", "big.log", "utf-16");
+	text = kept;
+	text_len = kept_len;
+	put("cut.log", little, n - 2 - 1); /* in a character: what is before it stays */
+	read_all("cut.log", &s);
+	assert_int_equal(s.bytes[0], sizeof(want) - 1 - 3 - 1);
+	assert_non_null(strstr(s.reasons[0], "cut off"));
+	/* begins like it, and is no text */
+	put("odd.log", "\xff\xfe\0\0T\0\0\0e\0\0\0", 12);
+	read_all("odd.log", &s);
+	assert_string_equal(s.containers[0], "none");
+	assert_int_equal(s.bytes[0], 12);
+	put("mark.log", "\xff\xfe", 2);
+	read_all("mark.log", &s);
+	assert_string_equal(s.containers[0], "none");
+}
+
 /* Changes one byte; from the end when at is negative. */
 static void flip(const char *from, const char *to, long at)
 {
@@ -481,6 +525,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_plain_and_packed),
 	    cmocka_unit_test(test_cut_gzip),
+	    cmocka_unit_test(test_utf16),
 	    cmocka_unit_test(test_gzip_sums),
 	    cmocka_unit_test(test_nothing_in_it),
 	    cmocka_unit_test(test_damaged_archives),
