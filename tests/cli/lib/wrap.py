@@ -75,6 +75,14 @@ def kubectl(lines, times, pod="pod-a", **_):
     return container_logs(lines, times, f"[pod/{pod}/engine] ")
 
 
+def compose(lines, times, name="engine-1", **_):
+    return b"".join(b"\x1b[36m%s  | \x1b[0m%s\n" % (name.encode(), line) for line in lines)
+
+
+def stern(lines, times, pod="decode-6b7f9c5d8-x2x9z", **_):
+    return b"".join(b"%s engine %s %s\n" % (pod.encode(), rfc3339(ns).encode(), line) for line, ns in zip(lines, times))
+
+
 def journal_export(lines, times, host="gpu-01", unit="sglang.service", **_):
     out = []
     for i, (line, ns) in enumerate(zip(lines, times)):
@@ -179,7 +187,7 @@ def fluentd(lines, times, pod="pod-a", **_):
 WAYS = {
     "cri": [cri],
     "docker": [docker],
-    "container-logs": [container_logs, kubectl],
+    "container-logs": [container_logs, kubectl, compose, stern],
     "journal-export": [journal_export],
     "journal-json": [journal_json],
     "syslog": [syslog_3164, journal_short, journal_short_iso, syslog_5424],
