@@ -29,13 +29,49 @@ struct clock_run {
 	int64_t from_ns, last_ns;
 	struct ref_node ref;
 };
+/* Between two records of legs: how far the stamps are apart, and the later record. */
+struct clock_jump {
+	int64_t ns, at_ns;
+	struct ref_node ref;
+};
 enum { CLOCK_RUNS_MAX = 64 };
 struct clock_runs {
 	struct clock_run at[CLOCK_RUNS_MAX];
 	uint32_t n;
 	int kind;
 	bool full; /* it changes all the time: that is no zone */
+	/* since the last anchor: the record before, the longest silence, and where stamps went back furthest */
+	int64_t prev_ns;
+	uint64_t prev_off;
+	struct clock_jump silence, back;
 };
+
+/* A record of a leg, in the order of the file. */
+static void run_pass(struct source_info *s, int64_t at_ns, struct ref_node ref)
+{
+	struct clock_runs *runs = s->zone_runs;
+	if (!runs || !runs->n || ref.off <= runs->prev_off)
+		return;
+	const struct clock_jump jump = {at_ns - runs->prev_ns, at_ns, ref};
+	if (jump.ns > runs->silence.ns)
+		runs->silence = jump;
+	if (jump.ns < runs->back.ns)
+		runs->back = jump;
+	runs->prev_ns = at_ns;
+	runs->prev_off = ref.off;
+}
+
+/* Where a clock that went by another zone at the last anchor began to go by that of this one: behind the record from which
+ * stamps fall back, or behind the longest silence. What stands close before an anchor was written by the same clock. */
+static struct clock_run run_begin(const struct clock_runs *runs, int quarter, int64_t at_ns, struct ref_node ref)
+{
+	const struct clock_run *last = runs->n ? &runs->at[runs->n - 1] : NULL;
+	bool back = last && quarter < last->quarter && runs->back.ns < -START_SLACK_NS;
+	const struct clock_jump *jump = back ? &runs->back : &runs->silence;
+	if (!last || !jump->ns || jump->ref.off > ref.off)
+		return (struct clock_run){quarter, 1, at_ns, at_ns, ref};
+	return (struct clock_run){quarter, 1, jump->at_ns, at_ns, jump->ref};
+}
 
 static int run_vote(struct resolve *r, struct source_info *s, int kind, int quarter, int64_t at_ns, struct ref_node ref,
 		    struct err *err)
@@ -55,7 +91,13 @@ static int run_vote(struct resolve *r, struct source_info *s, int kind, int quar
 	} else if (runs->n == CLOCK_RUNS_MAX) {
 		runs->full = true;
 	} else {
-		runs->at[runs->n++] = (struct clock_run){quarter, 1, at_ns, at_ns, ref};
+		runs->at[runs->n] = run_begin(runs, quarter, at_ns, ref);
+		runs->n++;
+	}
+	if (ref.off >= runs->prev_off) {
+		runs->prev_ns = at_ns;
+		runs->prev_off = ref.off;
+		runs->silence = runs->back = (struct clock_jump){0};
 	}
 	return 0;
 }
@@ -156,12 +198,14 @@ static int clock_record(struct resolve *r, uint32_t source, const struct event_b
 	}
 	s->naive += !s->again;
 	s->yearless += q == STAMP_YEARLESS && !s->again;
+	struct ref_node ref = row_ref(source, b, row);
 	start = sane(start);
 	end = sane(end);
 	if (start == at || end == at) /* computed from the stamp: proves nothing */
-		return 0;
+		start = end = UNKNOWN;
 	at -= s->year_ns;
-	struct ref_node ref = row_ref(source, b, row);
+	if (b->kind == EVENT_LEG)
+		run_pass(s, at, ref);
 	if (end != UNKNOWN)
 		return clock_vote(r, s, CLOCK_EXACT, at, at - end, ref, err);
 	return start == UNKNOWN ? 0 : clock_vote(r, s, CLOCK_START, at, at - start, ref, err);

@@ -128,9 +128,9 @@ struct clock_votes {
 struct clock_piece {
 	uint64_t from_off;
 	int64_t offset_ns, bound_ns; /* bound UNKNOWN: none */
-	int64_t from_ns, last_ns;    /* its first and last anchor, by the source's own stamps */
+	int64_t from_ns, last_ns; /* its first record, as far as known, and last anchor, by the source's own stamps */
 	uint32_t anchors;
-	struct ref_node ref; /* its first anchor */
+	struct ref_node ref; /* that first record */
 };
 enum { CLOCK_PIECES_MAX = 16 };
 struct clock_pieces {

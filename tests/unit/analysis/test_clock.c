@@ -113,6 +113,42 @@ static void test_daylight_saving(void **state)
 			    "0,1000,2000,3000,4000,5000;");
 }
 
+/* What stands close before the first anchor of another zone was written by the same clock: the change is where the log was
+ * silent longest, or where its stamps fall back. */
+static void test_change_before_anchor(void **state)
+{
+	static const struct {
+		int before, after;  /* zones in hours */
+		const char *clocks; /* rows, from the record that was written 3 s before the anchor */
+	} cases[] = {{1, 2, "0|-|1;500|3997|2;"}, {2, 1, "0|-|2;500|3997|1;"}};
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		int64_t s = source(k ? "b.log" : "a.log", k ? "b" : "a", NULL);
+		for (int i = 0; i < 6; i++) {
+			const int zone = (i < 4 ? cases[k].before : cases[k].after) * H;
+			char line[128];
+			snprintf(line, sizeof(line), "naive what=finished rid=r%zu-%d role=decode finished_ns=%d.3", k,
+				 i, i * 1000);
+			if (i == 3 || i == 4) {
+				char aborted[128];
+				snprintf(aborted, sizeof(aborted), "naive what=aborted rid=r%zu-%d role=decode", k, i);
+				put(s, EVENT_LEG, zone + i * 1000 - 3, aborted);
+			}
+			put(s, EVENT_LEG, zone + i * 1000, line);
+		}
+	}
+	resolve();
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++)
+		assert_string_equal(rows(k ? "SELECT from_off, (from_ns - 1788000000000000000) / 1000000000, offset_ns "
+					     "/ 3600000000000 FROM "
+					     "clock WHERE source = 2 ORDER BY from_off"
+					   : "SELECT from_off, (from_ns - 1788000000000000000) / 1000000000, offset_ns "
+					     "/ 3600000000000 FROM "
+					     "clock WHERE source = 1 ORDER BY from_off"),
+				    cases[k].clocks);
+	assert_string_equal(rows("SELECT count(*) FROM request"), "12;");
+}
+
 /* A stray in the middle is no change of zone. */
 static void test_stray_zone(void **state)
 {
@@ -362,6 +398,7 @@ int main(void)
 	    CASE(test_given_zone_stays),
 	    CASE(test_daylight_saving),
 	    CASE(test_zoned),
+	    CASE(test_change_before_anchor),
 	    CASE(test_stray_zone),
 	    CASE(test_skew),
 	    CASE(test_year),
