@@ -6,6 +6,9 @@
  *   <PRI>Mmm dd hh:mm:ss TAG[PID]: text              the same by syslog(3) and HAProxy's format "local": no host
  *   Mmm dd hh:mm:ss HOST TAG[PID]: text              /var/log/syslog, journalctl -o short, short-precise
  *   TIME HOST TAG[PID]: text                         rsyslog's file format, journalctl -o short-iso
+ *   Www YYYY-MM-DD hh:mm:ss ZONE HOST TAG[PID]: text journalctl -o short-full, with-unit
+ *   SECONDS.MICROS HOST TAG[PID]: text               journalctl -o short-unix
+ *   [SECONDS.MICROS] HOST TAG[PID]: text             journalctl -o short-monotonic: since the machine's start, which tells no time
  * Behind "LEN " when they were captured from TCP (RFC 6587). What is sent by UDP or a small relay is cut at 1024 to 8192 bytes.
  */
 #include <string.h>
@@ -49,6 +52,49 @@ static size_t read_bsd_time(struct text t, struct stamp *ret)
 	ret->quality = STAMP_YEARLESS;
 	ret->precision_ns = n > 15 ? 1000 : NS_PER_S;
 	return n;
+}
+
+/* "Mon 2026-09-14 03:12:44 UTC": its length, or 0. A zone's name tells its offset for UTC alone. */
+static size_t read_full_time(struct text t, struct stamp *ret)
+{
+	static const char days[] = "MonTueWedThuFriSatSun";
+	struct text zone;
+	size_t used, day = 0;
+
+	if (t.len < 28 || t.ptr[3] != ' ' || t.ptr[14] != ' ' || t.ptr[23] != ' ')
+		return 0;
+	while (day < 7 && memcmp(days + 3 * day, t.ptr, 3) != 0)
+		day++;
+	if (day == 7 || !stamp_parse_iso(text_sub(t, 4, 19), ret, &used) || used != 19)
+		return 0;
+	zone = text_sub(t, 24, text_find_char(text_sub(t, 24, 8), ' ', 0));
+	if (!zone.len || zone.len > 6)
+		return 0;
+	if (text_is(zone, "UTC") || text_is(zone, "GMT"))
+		ret->quality = STAMP_ZONED;
+	return 24 + zone.len;
+}
+
+/* "1789355564.123456", or "[ 4711.123456]" with a meaning of its own: its length, or 0. */
+static size_t read_seconds(struct text t, struct stamp *ret)
+{
+	bool boot = text_starts(t, "[");
+	size_t from = boot, n, dot;
+
+	while (boot && from < t.len && from < 8 && t.ptr[from] == ' ')
+		from++;
+	for (dot = from; dot < t.len && dot < from + 12 && is_digit(t.ptr[dot]);)
+		dot++;
+	if (dot == from || dot >= t.len || t.ptr[dot] != '.')
+		return 0;
+	for (n = dot + 1; n < t.len && n < dot + 8 && is_digit(t.ptr[n]);)
+		n++;
+	if (n != dot + 7)
+		return 0;
+	*ret = STAMP_INIT;
+	if (boot)
+		return n < t.len && t.ptr[n] == ']' ? n + 1 : 0;
+	return stamp_parse_epoch(text_sub(t, 0, n), ret) && ret->quality == STAMP_ZONED ? n : 0;
 }
 
 /* "<30>": its length, or 0. */
@@ -175,7 +221,7 @@ static bool read_5424(struct text t, struct arena *a, struct wrapped *w)
 static enum bid read_line(struct text t, struct arena *a, struct wrapped *w)
 {
 	size_t octets = octets_length(t), pri = pri_length(text_from(t, octets)), n, end;
-	bool pid, iso = false;
+	bool pid, iso = false, journal = false;
 
 	t = text_from(t, octets + pri);
 	if (pri && text_starts(t, "1 "))
@@ -185,8 +231,8 @@ static enum bid read_line(struct text t, struct arena *a, struct wrapped *w)
 	    w->ts.quality == STAMP_ZONED)
 		iso = true;
 	else if (!n)
-		return BID_NO;
-	if (n >= t.len || t.ptr[n] != ' ')
+		journal = (n = read_full_time(t, &w->ts)) > 0 || (n = read_seconds(t, &w->ts)) > 0;
+	if (n == 0 || n >= t.len || t.ptr[n] != ' ')
 		return BID_NO;
 	t = text_from(t, n + 1);
 	end = text_find_char(t, ' ', 0);
@@ -196,6 +242,8 @@ static enum bid read_line(struct text t, struct arena *a, struct wrapped *w)
 	if (!read_tag(&t, &w->unit, &pid))
 		return BID_NO;
 	w->text = t;
+	if (journal && !pid)
+		return BID_NO;
 	return pri || pid || !iso ? BID_STRONG : BID_WEAK;
 }
 
@@ -236,7 +284,7 @@ static int record(struct unwrap *u, struct text record)
 
 const struct wrapper wrapper_syslog = {
     .name = "syslog",
-    .summary = "syslog: RFC 3164, RFC 5424, /var/log/syslog, journalctl -o short and short-iso",
+    .summary = "syslog: RFC 3164, RFC 5424, /var/log/syslog, journalctl -o short and its kin",
     .checked = "RFC 3164, 5424, 6587; systemd 25x and rsyslog documents",
     .many = true,
     .bid = bid,
