@@ -83,6 +83,14 @@ def stern(lines, times, pod="decode-6b7f9c5d8-x2x9z", **_):
     return b"".join(b"%s engine %s %s\n" % (pod.encode(), rfc3339(ns).encode(), line) for line, ns in zip(lines, times))
 
 
+def torchrun(lines, times, **_):
+    return b"".join(b"[default0]:%s\n" % line for line in lines)
+
+
+def srun(lines, times, **_):
+    return b"".join(b" 7: %s\n" % line for line in lines)
+
+
 def journal_export(lines, times, host="gpu-01", unit="sglang.service", **_):
     out = []
     for i, (line, ns) in enumerate(zip(lines, times)):
@@ -188,6 +196,7 @@ WAYS = {
     "cri": [cri],
     "docker": [docker],
     "container-logs": [container_logs, kubectl, compose, stern],
+    "launcher": [torchrun, srun],
     "journal-export": [journal_export],
     "journal-json": [journal_json],
     "syslog": [syslog_3164, journal_short, journal_short_iso, syslog_5424],
