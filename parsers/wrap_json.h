@@ -50,7 +50,24 @@ static void origin_label(struct wrapped *w, struct text name, struct text value)
 	}
 }
 
-/* An object of labels with strings as values; false: it is broken. */
+/* {"name":"…",…} as the value of a label, as Elastic's schema nests it; false: it is broken. */
+static inline bool origin_named(struct json_scan *s, struct text label, struct arena *a, struct wrapped *w)
+{
+	struct text key, v, value;
+	int r;
+
+	if (!scan_open(s, '{'))
+		return false;
+	while ((r = scan_member(s, &key)) == 1) {
+		if (!scan_value(s, &v))
+			return false;
+		if (text_is(key, "name") && v.ptr[0] == '"' && scan_scalar(v, a, &value))
+			origin_label(w, label, value);
+	}
+	return r == 0;
+}
+
+/* An object of labels with strings, or objects that have a name, as values; false: it is broken. */
 static inline bool origin_labels(struct json_scan *s, struct arena *a, struct wrapped *w)
 {
 	struct text key, v, value;
@@ -59,6 +76,11 @@ static inline bool origin_labels(struct json_scan *s, struct arena *a, struct wr
 	if (!scan_open(s, '{'))
 		return false;
 	while ((r = scan_member(s, &key)) == 1) {
+		if (scan_peek(s) == '{') {
+			if (!origin_named(s, key, a, w))
+				return false;
+			continue;
+		}
 		if (!scan_value(s, &v))
 			return false;
 		if (v.ptr[0] == '"' && scan_scalar(v, a, &value))

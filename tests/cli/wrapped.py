@@ -67,7 +67,7 @@ def every_way(box, logs):
         for name, ways in wrap.WAYS.items():
             for way in ways:
                 n += 1
-                if n % rounds(1, 2):  # 21 ways of 3 logs: each way of one log at least
+                if n % rounds(1, 2):  # 23 ways of 3 logs: each way of one log at least
                     continue
                 what = f"{inner} by {way.__name__}"
                 box.write("x/decode-0.log", way(lines, times, chunk=200))
@@ -247,7 +247,7 @@ with Box() as box:
     box.run("simulate", "r", "--scenario", "incident", "--seed", "3", "--requests", "400")
     logs = {"sglang-engine": "r/logs/decode-0.log", "sglang-router": "r/logs/router.log", "gateway-json": "r/logs/gateway.jsonl"}
     n = every_way(box, logs)
-    expect(n == 63, f"21 ways of 3 logs, got {n}")
+    expect(n == 69, f"23 ways of 3 logs, got {n}")
     engine = lines_of(box.path(logs["sglang-engine"]))
     times = list(wrap.seen_times(engine))
     want = events(box, "bare-sglang-engine.ptc")

@@ -164,6 +164,18 @@ def logcli_default(lines, times, pod="pod-a", **_):
                     for line, ns in zip(lines, times))
 
 
+def gcloud(lines, times, pod="pod-a", **_):
+    rows = [{"insertId": f"a{i}", "resource": {"labels": {"container_name": "engine", "pod_name": pod}, "type": "k8s_container"},
+             "textPayload": text_of(line), "timestamp": rfc3339(ns)} for i, (line, ns) in enumerate(zip(lines, times))]
+    return json.dumps(rows, indent=2).encode() + b"\n"
+
+
+def cloudwatch(lines, times, **_):
+    rows = [{"logStreamName": "engine/decode-0/0af1", "timestamp": ns // 10**6, "message": text_of(line),
+             "ingestionTime": ns // 10**6 + 900, "eventId": str(i)} for i, (line, ns) in enumerate(zip(lines, times))]
+    return compact({"events": rows, "searchedLogStreams": []}) + b"\n"
+
+
 def kubernetes(pod):
     return {"pod_name": pod, "namespace_name": "inference", "container_name": "engine", "host": "gpu-01",
             "labels": {"app": "engine"}}
@@ -203,5 +215,6 @@ WAYS = {
     "otlp": [otlp],
     "loki": [loki_api],
     "logcli": [logcli_jsonl, logcli_default],
+    "cloud": [gcloud, cloudwatch],
     "fluent": [fluentbit, fluentbit_file, fluentd],
 }
