@@ -149,6 +149,31 @@ static struct line line_read(struct text t)
 	return line;
 }
 
+/* Where a record begins behind a progress bar that has no line end ("…5/5 [00:01<00:00, 1.20it/s]INFO …"), or behind the CR
+ * that sets a bar back; 0: nowhere. */
+static size_t bar_cut(struct text t)
+{
+	struct text head = unquoted(text_sub(t, 0, 1024));
+	size_t n;
+
+	if (head.len < 24 || (!memchr(head.ptr, '\r', head.len) && !memchr(head.ptr, '|', head.len)))
+		return 0;
+	for (size_t at = 1; at + 1 < head.len; at++) {
+		struct line line = {.ts = STAMP_INIT};
+		struct text rest;
+
+		if (head.ptr[at] != '\r' &&
+		    !(head.ptr[at] == ']' && at > 3 &&
+		      (text_ends(text_sub(head, 0, at), "/s") || text_ends(text_sub(head, 0, at), "/it"))))
+			continue;
+		rest = text_from(t, at + 1);
+		n = rest.len ? level_length(rest) : 0;
+		if (n && (line_envelope(rest, &line) || text_starts(text_from(rest, n), ":  ")))
+			return at + 1;
+	}
+	return 0;
+}
+
 /* Where another process's record begins in a torn line, or its length. Never behind a quote character, and never in a line
  * that names a request: clients choose those names. */
 static size_t line_cut(struct text t)
@@ -156,7 +181,12 @@ static size_t line_cut(struct text t)
 	struct text head;
 	size_t at = 1;
 
-	if (t.len < 24 || !memchr(t.ptr + 1, '(', t.len - 1))
+	if (t.len < 24)
+		return t.len;
+	if (!level_length(t) && t.ptr[0] != '(' && (at = bar_cut(t)) > 0)
+		return at;
+	at = 1;
+	if (!memchr(t.ptr + 1, '(', t.len - 1))
 		return t.len;
 	head = unquoted(t);
 	while ((at = text_find_char(head, '(', at)) != SIZE_MAX) {
