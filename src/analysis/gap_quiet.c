@@ -206,9 +206,9 @@ static struct text span_text(struct resolve *r, int64_t ns)
 static struct text open_text(struct resolve *r, int role, uint32_t n)
 {
 	if (!n)
-		return role ? arena_printf(&r->arena, "every response of this time has a %s leg in another log",
+		return role ? arena_printf(&r->arena, "responses of this time have their %s leg in another log",
 					   role_name((enum role)role))
-			    : TEXT("every request of this time is in another gateway's log");
+			    : TEXT("requests of this time are in another gateway's log");
 	if (!role)
 		return arena_printf(&r->arena, "%u response%s of this time %s in no gateway's log", n, PLURAL(n),
 				    n == 1 ? "is" : "are");

@@ -100,8 +100,8 @@ static int check(struct report_options *o, const struct asked *a, struct err *er
 	struct text list = text_of(o->forms ? o->forms : ""), part;
 	while (o->forms && text_split(&list, ',', &part))
 		if (!text_is(part, "json") && !text_is(part, "md") && !text_is(part, "txt") && !text_is(part, "csv") &&
-		    !text_is(part, "sheet"))
-			return err_set(err, ERR_USAGE, "--also takes json, md, txt, csv and sheet, not '%.*s'",
+		    !text_is(part, "sheet") && !text_is(part, "iodef"))
+			return err_set(err, ERR_USAGE, "--also takes json, md, txt, csv, sheet and iodef, not '%.*s'",
 				       TEXT_ARG(part));
 	o->tenant = a->tenant;
 	o->round_s = a->round && !strcmp(a->round, "day") ? 86400 : 3600;
@@ -169,7 +169,7 @@ static int write_report(const char *path, struct ask *ask, struct report_options
 	return rc ? rc : report_write(c, o, err);
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int write_reports(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
 	struct asked a = {.issue = 1};
@@ -216,17 +216,30 @@ static int run(int argc, char **argv, struct err *err)
 	return rc ? rc : EXIT_DONE;
 }
 
+extern const struct command command_lint;
+
+/* A case called "lint" is ./lint. */
+static int run(int argc, char **argv, struct err *err)
+{
+	if (argc > 1 && !strcmp(argv[1], "lint"))
+		return command_lint.run(argc - 1, argv + 1, err);
+	return write_reports(argc, argv, err);
+}
+
 const struct command command_report = {
     .name = "report",
-    .synopsis = "CASE KIND | CASE --all [--out DIR] [--tenant NAME --audience NAME --case-key FILE] [--as-of T] "
-		"[--issue N] [--policy FILE]",
+    .synopsis =
+	"CASE KIND | CASE --all | lint FILE… [--out DIR] [--tenant NAME --audience NAME --case-key FILE] [--as-of T] "
+	"[--issue N] [--policy FILE]",
     .summary = "Writes a report: canonical XML, and HTML made from it",
     .help = "  KIND               scope: all of it, for the operator\n"
 	    "                     notice-exposed, notice-recipient, notice-none: to a tenant\n"
 	    "                     public: totals\n"
+	    "  lint FILE…         words that a disclosure may not use, as 'lint' does\n"
 	    "  --all              all of them, a notice for each tenant that is concerned\n"
-	    "  --also json,md,txt,csv,sheet  the same facts in other forms too; csv: tables\n"
-	    "                     for programs, sheet: for spreadsheets\n"
+	    "  --also json,md,txt,csv,sheet,iodef  the same facts in other forms too; csv:\n"
+	    "                     tables for programs, sheet: for spreadsheets, iodef: the\n"
+	    "                     incident for other teams (RFC 7970), of scope and public\n"
 	    "  --out DIR          where to write; default is the current folder\n"
 	    "  --tenant NAME      whom a notice is for\n"
 	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"

@@ -77,6 +77,7 @@ struct kind {
 	const char *name;
 	const char *sheet; /* of reports/ */
 	enum readers { READERS_OPERATOR, READERS_TENANT, READERS_PUBLIC } readers;
+	bool incident; /* tells of the whole incident: can be IODEF */
 	const struct number_set *numbers;
 	const struct blank *blanks;
 	size_t n_blanks;

@@ -78,6 +78,7 @@ const struct kind kind_public = {
     .name = "public",
     .sheet = "public.xsl",
     .readers = READERS_PUBLIC,
+    .incident = true,
     .numbers = &public_numbers,
     .blanks = blanks,
     .n_blanks = ARRAY_SIZE(blanks),

@@ -165,6 +165,7 @@ const struct kind kind_scope = {
     .name = "scope",
     .sheet = "scope.xsl",
     .readers = READERS_OPERATOR,
+    .incident = true,
     .numbers = &case_numbers,
     .blanks = blanks,
     .n_blanks = ARRAY_SIZE(blanks),

@@ -205,6 +205,18 @@ static int add_derived(struct run *r, const char *folder, const char *suffix)
 	return rc ? rc : add_file(r, folder, suffix, buf_text(&b));
 }
 
+/* An incident in the shape that teams exchange (RFC 7970). */
+static int add_iodef(struct run *r, const char *folder)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT((size_t)DOCUMENT_MAX * MIB);
+	if (r->o->as_of_ns == TIME_UNKNOWN) {
+		err_set(r->err, ERR_INPUT, "IODEF asks for a time, and this case has none");
+		return err_hint(r->err, "give one with --as-of");
+	}
+	int rc = render_apply(r->render, r->f.doc, "iodef.xsl", &b, r->err);
+	return rc ? rc : add_file(r, folder, "iodef.xml", buf_text(&b));
+}
+
 /* Behind its files: what shows that they are as they were written. */
 static int add_seal(struct run *r, const char *folder, size_t first)
 {
@@ -261,10 +273,12 @@ static int add_document(struct run *r, const char *folder)
 		return err_nomem(r->err);
 	rc = add_file(r, folder, "xml", (struct text){(const char *)bytes, (size_t)n});
 	xmlFree(bytes);
-	for (size_t i = 0; !rc && i < ARRAY_SIZE(suffixes); i++)
-		if (!i || report_form(text_of(r->o->forms ? r->o->forms : ""), suffixes[i]))
-			rc = add_derived(r, folder, suffixes[i]);
 	struct text forms = text_of(r->o->forms ? r->o->forms : "");
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(suffixes); i++)
+		if (!i || report_form(forms, suffixes[i]))
+			rc = add_derived(r, folder, suffixes[i]);
+	if (!rc && r->f.kind->incident && report_form(forms, "iodef"))
+		rc = add_iodef(r, folder);
 	if (!rc && report_form(forms, "csv"))
 		rc = add_tables(r, folder, false);
 	if (!rc && report_form(forms, "sheet"))
@@ -426,6 +440,10 @@ static int check(const struct kind *k, const struct report_options *o, struct er
 			       o->kind);
 	if ((!k || k->readers == READERS_TENANT) && !o->key)
 		return err_set(err, ERR_USAGE, "papers for tenants need a key for their pseudonyms");
+	if (k && !k->incident && report_form(text_of(o->forms ? o->forms : ""), "iodef")) {
+		err_set(err, ERR_USAGE, "%s tells of no whole incident: it cannot be IODEF", o->kind);
+		return err_hint(err, "scope and public can");
+	}
 	return o->note.len ? check_note(o->note, err) : 0;
 }
 

@@ -2,7 +2,8 @@
 # validators.py - validators of other people, where they are at hand; what is missing is said, and is no failure
 #
 # PAGETRAIL_NODE_MODULES names a folder in which npm has installed @secvisogram/csaf-validator-lib, ajv (8) and ajv-formats;
-# PAGETRAIL_SCHEMAS a folder with dfxml/dfxml.xsd, osv/osv-schema.json, csaf/2.0/csaf_json_schema.json and csaf/2.1/referenced_schema/first/.
+# PAGETRAIL_SCHEMAS a folder with dfxml/dfxml.xsd, osv/osv-schema.json, iodef/iodef-2.0.xsd (and catalog.xml
+# for what it imports), csaf/2.0/csaf_json_schema.json and csaf/2.1/referenced_schema/first/.
 import glob
 import os
 import shutil
@@ -52,7 +53,9 @@ def by_xsd(schema, *files):
     if not os.environ.get("PAGETRAIL_SCHEMAS") or not os.path.exists(path) or not shutil.which("xmllint"):
         print(f"# {schema} was not checked: no xmllint, or PAGETRAIL_SCHEMAS names no folder with {schema}")
         return
-    p = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", path, *files], capture_output=True, timeout=300)
+    catalog = os.path.join(os.path.dirname(path), "catalog.xml")
+    env = {**os.environ, **({"XML_CATALOG_FILES": catalog} if os.path.exists(catalog) else {})}
+    p = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", path, *files], capture_output=True, timeout=300, env=env)
     if p.returncode:
         print(p.stderr.decode(errors="replace")[-4000:], file=sys.stderr)
         sys.exit(1)
