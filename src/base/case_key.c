@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/core_names.h>
@@ -17,6 +16,7 @@
 #include <openssl/rand.h>
 
 #include "pagetrail/buf.h"
+#include "pagetrail/private_file.h"
 
 static const char head[] = "pagetrail-case-key-1 ";
 enum { HEAD_LEN = sizeof(head) - 1, FILE_LEN = HEAD_LEN + 2 * CASE_KEY_BYTES + 1 };
@@ -92,27 +92,14 @@ int case_key_new(struct case_key *ret, const char *path, struct err *err)
 	return ok ? 0 : err_set_errno(err, ERR_IO, "cannot write the key '%s'", path);
 }
 
-static int check_mode(int fd, const char *path, struct err *err)
-{
-	struct stat st;
-	if (fstat(fd, &st))
-		return err_set_errno(err, ERR_INPUT, "cannot read the key '%s'", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_INPUT, "the key '%s' is not a file", path);
-	if (!(st.st_mode & 077))
-		return 0;
-	err_set(err, ERR_INPUT, "the key '%s' can be read by others", path);
-	err_hint(err, "chmod 600 it; whoever may have read it can resolve pseudonyms");
-	return ERR_INPUT;
-}
-
 int case_key_read(struct case_key *ret, const char *path, struct err *err)
 {
 	char line[FILE_LEN + 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool others = false;
+	int fd = private_file_open(path, "key", &others, err);
 	if (fd < 0)
-		return err_set_errno(err, ERR_INPUT, "cannot read the key '%s'", path);
-	int rc = check_mode(fd, path, err);
+		return fd;
+	int rc = others ? private_file_refuse(path, "key", "resolve pseudonyms", err) : 0;
 	ssize_t n = rc ? 0 : read(fd, line, sizeof(line));
 	close(fd);
 	if (rc)

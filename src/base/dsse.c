@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -14,6 +15,7 @@
 #include "pagetrail/dsse.h"
 #include "pagetrail/json_scan.h"
 #include "pagetrail/limits.h"
+#include "pagetrail/private_file.h"
 
 enum { SIGNATURE_BYTES = 64 };
 
@@ -102,19 +104,40 @@ int dsse_key_read(struct dsse_key **ret, struct text pem, struct err *err)
 	return rc;
 }
 
+static int read_all(int fd, struct buf *b, struct err *err)
+{
+	const size_t most = SIGNING_KEY_MAX_BYTES + 1; /* more than is allowed */
+	ssize_t n = 1;
+	while (n > 0 && b->len < most) {
+		n = read(fd, b->ptr + b->len, most - b->len);
+		b->len += n > 0 ? (size_t)n : 0;
+	}
+	return n < 0 ? err_set_errno(err, ERR_INPUT, "cannot read the key") : 0;
+}
+
 int dsse_key_load(struct dsse_key **ret, const char *path, struct err *err)
 {
-	struct buf b = BUF_INIT(SIGNING_KEY_MAX_BYTES);
-	/* at once: growing would leave copies of the key behind */
-	int rc = buf_reserve(&b, SIGNING_KEY_MAX_BYTES, err);
+	struct buf b = BUF_INIT(2 * SIGNING_KEY_MAX_BYTES);
+	bool others = false;
+	int fd = private_file_open(path, "key", &others, err);
 
 	*ret = NULL;
+	if (fd < 0)
+		return fd;
+	/* at once: growing would leave copies of the key behind */
+	int rc = buf_reserve(&b, SIGNING_KEY_MAX_BYTES + 1, err);
 	if (rc == 0)
-		rc = buf_add_file(&b, path, "key", err);
+		rc = read_all(fd, &b, err);
+	close(fd);
 	if (rc == 0)
 		rc = dsse_key_read(ret, buf_text(&b), err);
 	if (rc < 0)
 		err_where(err, "%s", path);
+	if (rc == 0 && others && (*ret)->private) { /* the public half is for all */
+		dsse_key_free(*ret);
+		*ret = NULL;
+		rc = private_file_refuse(path, "key", "sign in your name", err);
+	}
 	if (b.ptr)
 		OPENSSL_cleanse(b.ptr, b.len);
 	buf_done(&b);

@@ -1,35 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* headers.c - header lines from a file that only its owner may read, and taking keys out of what comes back */
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pagetrail/limits.h"
 #include "pagetrail/live.h"
+#include "pagetrail/private_file.h"
 
-/* One handle for the check and for reading: nobody puts another file in between. */
 static int read_private(struct buf *b, const char *path, struct err *err)
 {
+	static const char what[] = "file of headers";
 	char block[4096];
-	struct stat st;
+	bool others = false;
 	ssize_t n = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) != 0) {
-		err_set_errno(err, ERR_INPUT, "cannot read the file of headers");
-		if (fd >= 0)
-			close(fd);
-		return ERR_INPUT;
-	}
-	int rc = 0;
-	if (!S_ISREG(st.st_mode))
-		rc = err_set(err, ERR_INPUT, "the file of headers is no regular file");
-	else if (st.st_mode & (S_IRWXG | S_IRWXO))
-		rc = err_set(err, ERR_INPUT, "the file of headers holds keys, and others may read it");
-	if (rc && S_ISREG(st.st_mode))
-		err_hint(err, "chmod 600");
+	int fd = private_file_open(path, what, &others, err);
+	if (fd < 0)
+		return fd;
+	int rc = others ? private_file_refuse(path, what, "use the keys in it", err) : 0;
 	while (!rc && (n = read(fd, block, sizeof(block))) > 0)
 		rc = buf_add(b, block, (size_t)n, err);
 	if (rc == ERR_LIMIT)

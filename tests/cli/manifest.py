@@ -75,7 +75,7 @@ with Box() as box:
     for i, name in enumerate(HOSTILE):
         write(box, b"logs/" + os.fsencode(name), line(f"h{i}"))
     names = [os.fsencode(n) for n in FILES] + [b"logs/" + os.fsencode(n) for n in HOSTILE]
-    box.write("key.pem", KEY)
+    box.write("key.pem", KEY, 0o600)
     box.write("pub.pem", PUBLIC)
     box.run("init", "case.ptc", "--id", "INC \x1b[31m 7")
     box.run("ingest", "case.ptc", "logs", "logs/none.log", code=3)
@@ -199,6 +199,9 @@ with Box() as box:
                  ("--sums", "case.ptc"), ("--dfxml", "")):
         one_line_error(box.run("manifest", "case.ptc", *args, code=2))
     expect("public key" in one_line_error(box.run("manifest", "case.ptc", "--statement", "x", "--key", "pub.pem", code=3)), "a key that signs")
+    for mode in (0o640, 0o604):
+        box.write("open.pem", KEY, mode)
+        expect("read by others" in one_line_error(box.run("manifest", "case.ptc", "--statement", "x", "--key", "open.pem", code=3)), "a key for its owner alone")
     expect(not os.path.exists(box.path("x")), "nothing written")
     box.run("init", "empty.ptc")
     expect(box.json("manifest", "empty.ptc", "--sums", "e", "--dfxml", "e.xml")["totals"]["files"] == 0 and read(box, "e") == b"", "an empty case")

@@ -58,6 +58,7 @@ with Box() as box:
     box.run("report", "case.ptc", "scope", "--out", "plain")
     expect(sorted(os.listdir(box.path("plain"))) == ["scope-1.html", "scope-1.sha256", "scope-1.xml"], "sums without a key")
     expect("not signed" in open(box.path("plain/scope-1.html")).read(), "the page to say that nobody signed")
-    for key in ("a.pub", "case.ptc", "nowhere.pem"):
+    box.write("open.pem", open(box.path("a.pem")).read(), 0o640)
+    for key in ("a.pub", "case.ptc", "nowhere.pem", "open.pem"):
         one_line_error(box.run("report", "case.ptc", "scope", "--out", "none", "--key", key, code=3))
         expect(not os.path.exists(box.path("none")), "no file")

@@ -106,7 +106,7 @@ def deploy(box, case, *args, code=(0, 1)):
 with Box() as box:
     box.write("policy.json", json.dumps(POLICY))
     box.write("hosts.csv", INVENTORY)
-    box.write("key.pem", KEY)
+    box.write("key.pem", KEY, 0o600)
     box.run("init", "case.ptc", "--id", "INC 2041/β")
     ingest(box, "case.ptc", FILES)
     BOTH = ("--inventory", "hosts.csv", "--csaf", "vex.json", "--statement", "statement.json", "--key", "key.pem")
@@ -212,6 +212,7 @@ with Box() as box:
     ec = subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], capture_output=True) if shutil.which("openssl") else None
     box.write("ec.pem", ec.stdout if ec else b"none")
     box.write("public.pem", PUBLIC)
+    box.write("open.pem", KEY, 0o644)
     for args, code in [(("--key", "key.pem"), 2), (("--issue", "2"), 2), (("--publisher", "a"), 2), (("--csaf", "-"), 2), (("--csaf", ""), 2),
                        (("--csaf", "out.json", "--statement", "out.json"), 2), (("--statement", "key.pem", "--key", "key.pem"), 2),
                        (("--csaf", "out.json", "--namespace", "example.net"), 2), (("--csaf", "out.json", "--namespace", "https://a b/"), 2),
@@ -220,7 +221,8 @@ with Box() as box:
                        (("--csaf", "out.json", "--issue", "-1"), 2), (("--csaf", "out.json", "--issue", "100001"), 2),
                        (("--csaf", "none/out.json"), 3), (("--csaf", "case.ptc"), 2),
                        (("--statement", "out.json", "--key", "none.pem"), 3), (("--statement", "out.json", "--key", "policy.json"), 3),
-                       (("--statement", "out.json", "--key", "ec.pem"), 3), (("--statement", "out.json", "--key", "public.pem"), 3)]:
+                       (("--statement", "out.json", "--key", "ec.pem"), 3), (("--statement", "out.json", "--key", "public.pem"), 3),
+                       (("--statement", "out.json", "--key", "open.pem"), 3)]:
         one_line_error(box.run("deploy", "case.ptc", "--policy", "policy.json", *args, code=code))
         expect(not os.path.exists(box.path("out.json")), f"{args} to write nothing")
     expect(read(box, "key.pem") == KEY.encode(), "the key as it was")

@@ -27,11 +27,13 @@ class Box:
     def path(self, name):
         return os.path.join(self.dir, name)
 
-    def write(self, name, data):
+    def write(self, name, data, mode=None):
         path = self.path(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as f:
             f.write(data if isinstance(data, bytes) else data.encode())
+        if mode is not None:
+            os.chmod(path, mode)
         return path
 
     def run(self, *args, code=0, stdin=None, env=None):

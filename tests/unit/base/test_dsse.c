@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -255,6 +256,12 @@ static void test_files(void **state)
 	assert_int_equal(dsse_key_load(&k, path, &err), 0);
 	assert_string_equal(dsse_key_id(k), FIRST_ID);
 	dsse_key_free(k);
+	assert_int_equal(fchmod(fd, 0604), 0);
+	assert_int_equal(dsse_key_load(&k, path, &err), ERR_INPUT);
+	assert_null(k);
+	assert_string_equal(err.where, path);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	err = (struct err){0};
 	for (size_t i = 0; i < SIGNING_KEY_MAX_BYTES / sizeof(first) + 10; i++)
 		assert_int_equal(write(fd, first, sizeof(first) - 1), sizeof(first) - 1);
 	assert_int_equal(dsse_key_load(&k, path, &err), ERR_INPUT);
