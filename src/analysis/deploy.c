@@ -129,7 +129,7 @@ static int claims_by(struct deploy_state *x, const struct claim *from, size_t n,
 
 /* What containers say: the newest start, and whether the last one ended. Of several in a pod those count that are known to hold the
  * engine, where there are such. */
-static void look_at_containers(const struct replica *r, int64_t t, struct deploy_row *row)
+static void look_at_containers(const struct deploy_state *x, const struct replica *r, int64_t t, struct deploy_row *row)
 {
 	struct boot_evidence *e = &row->evidence;
 	bool engine_known = false;
@@ -137,8 +137,13 @@ static void look_at_containers(const struct replica *r, int64_t t, struct deploy
 		engine_known |= r->containers[i].holds;
 	for (size_t i = 0; i < r->n_containers; i++) {
 		const struct container_seen *k = &r->containers[i];
-		if (!known_by(k->at_ns, t) || (engine_known && !k->holds))
+		if (engine_known && !k->holds)
 			continue;
+		if (!known_by(k->at_ns, t)) {
+			e->future |= !x->asked && !k->vague && deploy_is_future(k->at_ns, t);
+			continue;
+		}
+		e->future |= deploy_is_future(k->started_ns, t);
 		e->observed |= k->there;
 		if (!row->container || k->at_ns >= row->container->at_ns)
 			row->container = k;
@@ -208,6 +213,9 @@ static int judge(struct deploy_state *x, const struct replica *r, const struct d
 				    .observed = b != NULL,
 				    .restarted_ns = TIME_UNKNOWN,
 				    .age_at_ns = x->as_of != TIME_UNKNOWN ? x->as_of : t,
+				    .now_ns = x->as_of != TIME_UNKNOWN        ? x->as_of
+					      : x->d->read_ns != TIME_UNKNOWN ? MIN(t, x->d->read_ns)
+									      : t,
 				    .max_age_ns = policy_max_age_ns(x->d->policy),
 				    .refused_ns = TIME_UNKNOWN};
 	int64_t limit = x->asked ? t : INT64_MAX; /* of its past all is known */
@@ -216,7 +224,7 @@ static int judge(struct deploy_state *x, const struct replica *r, const struct d
 	for (size_t i = 0; i < e->n; i++)
 		e->observed |= e->claims[i].rung >= RUNG_THERE;
 	if (current)
-		look_at_containers(r, t, row);
+		look_at_containers(x, r, t, row);
 	e->said_affected = ever_affected(r, limit);
 	look_at_inventory(x, r, t, row);
 	if (b) {

@@ -63,9 +63,11 @@ struct boot_evidence {
 	bool retired_later;   /* it is called retired, as of a time to come */
 	bool outside;         /* there is an inventory, and it does not have it */
 	bool ended;           /* the process, before that time, and nothing else of it is known */
+	bool future;          /* a record of its container, or the start that it tells, is dated later than now */
 	bool said_affected;   /* by any dated record of the replica, of whatever boot */
 	int64_t restarted_ns; /* newest known start of its container; TIME_UNKNOWN: none known */
 	int64_t age_at_ns;    /* time against which age counts */
+	int64_t now_ns;       /* what is dated later is of the future; TIME_UNKNOWN: nothing is */
 	int64_t max_age_ns;   /* TIME_UNKNOWN: any */
 	int64_t refused_ns;   /* last over-long prompt that it refused; TIME_UNKNOWN: none */
 	bool may_have_served; /* an over-long prompt was, or may have been, served through it */
@@ -143,7 +145,9 @@ struct deploy {
 	struct replica_name *names; /* hash table */
 	size_t n_names, cap_names;
 	enum rung fleet_rung; /* of the fix, whoever runs it: built, or ordered */
-	int64_t last_ns;      /* last event of the case */
+	int64_t last_ns;      /* last event of the case that is not of the future */
+	int64_t read_ns;      /* nothing in it can be younger; TIME_UNKNOWN: not known */
+	bool any_future;      /* something says that it is */
 };
 
 int deploy_collect(struct deploy **ret, struct analysis *a, struct err *err) MUST_CHECK;
@@ -165,6 +169,16 @@ int deploy_keep(struct deploy *d, struct text *t, struct err *err) MUST_CHECK; /
 	".source AND k.from_off <= " E ".byte_off ORDER BY k.from_off DESC LIMIT 1), 0) END"
 /* deploy_install.c: what is installed, and which containers there are */
 int deploy_installs(struct deploy *d, struct err *err) MUST_CHECK;
+/* What is dated later than now by more is dated wrongly. */
+#define FUTURE_SKEW_NS (600 * NS_PER_S)
+static inline bool deploy_is_future(int64_t at_ns, int64_t now_ns)
+{
+	return at_ns != TIME_UNKNOWN && now_ns != TIME_UNKNOWN && at_ns > now_ns && at_ns - FUTURE_SKEW_NS > now_ns;
+}
+/* deploy_time.c: when the case was read; the replica's last record, if it is; what is last of all */
+int deploy_read_time(struct deploy *d, struct err *err) MUST_CHECK;
+void deploy_last(struct deploy *d, struct replica *r, int64_t at_ns);
+int deploy_end(struct deploy *d, struct err *err) MUST_CHECK;
 /* Logs go on for some time after an inventory has taken a replica out, and begin before it has taken one in. */
 #define INVENTORY_SKEW_NS (600 * NS_PER_S)
 /* deploy_signs.c: who was at work after it was retired, and since when; once all the rest is there */

@@ -258,7 +258,7 @@ static int load_boots(struct deploy *d, struct err *err)
 		if (rc)
 			return rc;
 		r->work_ns = MAX(r->work_ns, sql_get_time(s, 1));
-		r->last_ns = MAX(r->last_ns, r->work_ns);
+		deploy_last(d, r, r->work_ns);
 		int64_t first = sql_get_time(s, 16);
 		if (first != TIME_UNKNOWN && (r->began_ns == TIME_UNKNOWN || first < r->began_ns))
 			r->began_ns = first;
@@ -346,7 +346,7 @@ int deploy_claim(struct deploy *d, struct replica *r, struct claim c, struct err
 		return rc;
 	(*list)[(*n)++] = c;
 	if (!c.vague)
-		r->last_ns = MAX(r->last_ns, c.at_ns);
+		deploy_last(d, r, c.at_ns);
 	if (b && c.at_ns != TIME_UNKNOWN && (b->seen_ns == TIME_UNKNOWN || c.at_ns < b->seen_ns))
 		b->seen_ns = c.at_ns;
 	return 0;
@@ -485,20 +485,6 @@ static int load_inventory(struct deploy *d, struct err *err)
 	return rc;
 }
 
-static int load_end(struct deploy *d, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(&s, d->c, "SELECT max(coalesce(finished_ns, started_ns)) FROM response", err);
-	if (!rc)
-		rc = sql_step(s, err);
-	if (rc < 0)
-		return rc;
-	d->last_ns = sql_get_time(s, 0);
-	for (size_t i = 0; i < d->n; i++)
-		d->last_ns = MAX(d->last_ns, d->replicas[i]->last_ns);
-	return 0;
-}
-
 static int name_cmp(const void *a, const void *b)
 {
 	return text_cmp((*(struct replica *const *)a)->name, (*(struct replica *const *)b)->name);
@@ -523,6 +509,8 @@ int deploy_collect(struct deploy **ret, struct analysis *a, struct err *err)
 	int rc = a->params.policy ? 0 : policy_builtin(&d->own_policy, NULL, err);
 	d->policy = a->params.policy ? a->params.policy : d->own_policy;
 	if (!rc)
+		rc = deploy_read_time(d, err);
+	if (!rc)
 		rc = load_boots(d, err);
 	for (size_t i = 0; !rc && i < d->n; i++)
 		if (d->replicas[i]->n_boots)
@@ -542,7 +530,7 @@ int deploy_collect(struct deploy **ret, struct analysis *a, struct err *err)
 	if (!rc)
 		rc = deploy_signs(d, err);
 	if (!rc)
-		rc = load_end(d, err);
+		rc = deploy_end(d, err);
 	if (rc) {
 		deploy_free(d);
 		return rc;

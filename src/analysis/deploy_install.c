@@ -194,7 +194,7 @@ static int add_container(struct deploy *d, struct sql *s, struct replica *r, str
 		return rc;
 	r->containers[r->n_containers++] = k;
 	if (!k.vague)
-		r->last_ns = MAX(r->last_ns, k.at_ns);
+		deploy_last(d, r, k.at_ns);
 	return 0;
 }
 

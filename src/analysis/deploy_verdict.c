@@ -7,9 +7,7 @@
 #include "deploy.h"
 
 /* Clocks of a host and of what runs on it differ by so much. */
-#define START_SKEW_NS  (5 * NS_PER_S)
-/* What is dated later than now by more is dated wrongly. */
-#define FUTURE_SKEW_NS (600 * NS_PER_S)
+#define START_SKEW_NS (5 * NS_PER_S)
 
 const char *deploy_verdict_name(enum deploy_verdict v)
 {
@@ -98,8 +96,7 @@ static bool is_stale(const struct boot_evidence *e, struct boot_verdict *v)
 	    (uint64_t)e->age_at_ns - (uint64_t)v->evidence_ns > (uint64_t)e->max_age_ns)
 		because_of(v, DEPLOY_OLDER);
 	/* a wrong date makes nobody look better */
-	bool future = dated && e->age_at_ns != TIME_UNKNOWN && e->age_at_ns < v->evidence_ns &&
-		      v->evidence_ns - FUTURE_SKEW_NS > e->age_at_ns;
+	bool future = e->future || deploy_is_future(v->evidence_ns, e->now_ns);
 	if (future)
 		because_of(v, DEPLOY_IN_FUTURE);
 	if (future && v->fix != FIX_AFFECTED)
@@ -168,6 +165,8 @@ struct boot_verdict deploy_judge(const struct boot_evidence *e)
 	bool affected = false, fixed = false;
 	weigh(e, &v, &affected, &fixed);
 	v.verdict = first_rule(e, &v, affected, fixed);
+	if (e->future && v.verdict != VERDICT_RETIRED)
+		because_of(&v, DEPLOY_IN_FUTURE);
 	if (e->outside)
 		because_of(&v, DEPLOY_OUTSIDE);
 	return v;

@@ -9,7 +9,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from replicas import DIGEST, FILES, INVENTORY, POLICY, freeze, log, pod
+from replicas import DIGEST, FILES, INVENTORY, POLICY, freeze, info, log, pod
 from run import Box, expect, one_line_error, rounds
 
 COLUMNS = """replica boot_started_at engine version commit image_digest rung pool_tokens context_len context_exceeds_pool verdict reasons
@@ -164,6 +164,27 @@ with Box() as box:
     for name, verdict in (("fixed-0", "stale"), ("affected-0", "verified_affected")):
         r = now[name]
         expect(r["verdict"] == verdict and "evidence_in_future" in r["reasons"], f"{name} of the future: {r['verdict']} {r['reasons']}")
+    # nobody says what time it is: a record that is younger than its own reading is of the future, and makes no other one old
+    ahead = {"later-0/engine.log": log("prefill", "08:00:00", day="2026-09-13"), "later-0/server_info.json": info("prefill", "0.5.22", "08:30:00", day="2090-09-14"),
+             "worse-0/engine.log": log("decode", "08:00:00", 1200000, day="2026-09-13"), "worse-0/server_info.json": info("decode", "0.5.21", "08:30:00", 1200000, day="2090-09-14")}
+    ingest(box, "ahead.ptc", {**both, **ahead})
+    doc, now = deploy(box, "ahead.ptc", code=1)
+    for name, verdict in (("later-0", "stale"), ("worse-0", "verified_affected"), ("fixed-0", "verified_fixed")):
+        r = now[name]
+        expect(r["verdict"] == verdict and ("evidence_in_future" in r["reasons"]) == (name != "fixed-0"), f"{name}, of 2090: {r['verdict']} {r['reasons']}")
+    expect(doc["totals"]["at"] < "2026-09-15", f"the last event that can be: {doc['totals']['at']}")
+    ingest(box, "alone.ptc", {"later-0/server_info.json": ahead["later-0/server_info.json"]})
+    r = deploy(box, "alone.ptc", code=1)[1]["later-0"]
+    expect(r["verdict"] == "stale" and "evidence_in_future" in r["reasons"], f"nothing but a record of 2090: {r['verdict']} {r['reasons']}")
+    r = deploy(box, "alone.ptc", "--at", "2091-01-01T00:00:00Z", code=1)[1]["later-0"]
+    expect(r["verdict"] == "stale" and "evidence_in_future" in r["reasons"], f"asked for a time to come: {r['verdict']} {r['reasons']}")
+    r = deploy(box, "alone.ptc", "--as-of", "2090-09-15T00:00:00Z", code=0)[1]["later-0"]
+    expect(r["verdict"] == "verified_fixed", f"somebody says that it is 2090: {r['verdict']} {r['reasons']}")
+    listed = {n: t for n, t in FILES.items() if n.startswith("kube-0")}
+    for started, at in (("2090-01-01T00:00:00Z", "2026-09-14T09:45:00Z"), ("2026-09-14T07:00:00Z", "2090-01-01T00:00:00Z")):
+        ingest(box, f"pod-{started[:4]}.ptc", {**listed, "pods.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod("kube-0", started)], "collected_at": at})})
+        r = deploy(box, f"pod-{started[:4]}.ptc", code=1)[1]["kube-0"]
+        expect(r["verdict"] == "stale" and "evidence_in_future" in r["reasons"], f"started {started}, listed {at}: {r['verdict']} {r['reasons']}")
     # a record without a time does not outdo one that has one
     said = {"model_path": "m-1", "disaggregation_mode": "decode", "context_length": 1048576, "max_total_num_tokens": 1500000,
             "internal_states": [{}]}

@@ -35,6 +35,7 @@ static size_t build(const struct situation *s, struct claim claims[3], struct bo
 				    .ended = s->ended,
 				    .restarted_ns = s->restarted ? 12 * DAY : TIME_UNKNOWN,
 				    .age_at_ns = 20 * DAY,
+				    .now_ns = 20 * DAY,
 				    .max_age_ns = s->aged ? DAY : TIME_UNKNOWN,
 				    .refused_ns = s->refused ? 11 * DAY : TIME_UNKNOWN,
 				    .may_have_served = s->served,
@@ -180,6 +181,7 @@ static void test_unknown(void **state)
 				  .current = true,
 				  .restarted_ns = TIME_UNKNOWN,
 				  .age_at_ns = 3 * DAY,
+				  .now_ns = 3 * DAY,
 				  .max_age_ns = TIME_UNKNOWN,
 				  .refused_ns = TIME_UNKNOWN};
 	struct boot_verdict v = deploy_judge(&e);
@@ -205,6 +207,22 @@ static void test_unknown(void **state)
 	e.age_at_ns = INT64_MAX;
 	v = deploy_judge(&e);
 	assert_true(v.verdict == VERDICT_STALE && v.reasons & 1u << DEPLOY_OLDER);
+	/* what is dated later than now shows no fix, and relieves nobody; nor does a container that is */
+	for (int future = 0; future < 3; future++)
+		for (int fixed = 0; fixed < 2; fixed++) {
+			struct claim c = {.rung = RUNG_PROCESS,
+					  .at_ns = future == 1 ? 4 * DAY : DAY,
+					  .says.fix = fixed ? FIX_FIXED : FIX_AFFECTED};
+			e.claims = &c;
+			e.n = 1;
+			e.age_at_ns = 5 * DAY;
+			e.now_ns = 3 * DAY;
+			e.max_age_ns = TIME_UNKNOWN;
+			e.future = future == 2;
+			v = deploy_judge(&e);
+			assert_int_equal(v.verdict, !fixed ? VERDICT_AFFECTED : future ? VERDICT_STALE : VERDICT_FIXED);
+			assert_int_equal(v.reasons, future ? 1u << DEPLOY_IN_FUTURE : 0);
+		}
 }
 
 /* The limit says something of the pool where the pool itself was not printed; of vLLM it does not. */
