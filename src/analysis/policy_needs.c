@@ -91,15 +91,20 @@ static int take_backport(struct reading *r, struct json_value v, struct backport
 	static const char *const keys[] = {"version", "declared_by", "declared_at", "evidence"};
 	static const char expected[] = "a version, or an object with version, declared_by, declared_at and evidence";
 	struct text t, said[4] = {{0}};
+	struct version version;
 	struct stamp at;
 	size_t used;
-	if (json_string(v, &t))
-		return take_text(r, v, "", expected, &ret->version);
+	if (json_string(v, &t)) {
+		int rc = take_text(r, v, "", expected, &ret->version);
+		return rc || version_read(ret->version, &version) ? rc : wrong(r, "", "a version (PEP 440)");
+	}
 	if (!json_is_object(v))
 		return wrong(r, "", expected);
 	int rc = check_keys(r, v, keys, ARRAY_SIZE(keys));
 	if (rc == 0)
 		rc = take_text(r, json_get(v, keys[0]), keys[0], "a version", &ret->version);
+	if (rc == 0 && !version_read(ret->version, &version)) /* a tag is moved: it can stand for nothing */
+		rc = wrong(r, keys[0], "a version (PEP 440)");
 	for (size_t i = 1; rc == 0 && i < ARRAY_SIZE(keys); i++)
 		if (json_given(json_get(v, keys[i])) && (!json_string(json_get(v, keys[i]), &said[i]) || !said[i].len))
 			rc = wrong(r, keys[i], "a text");

@@ -482,6 +482,8 @@ static void test_refused(void **state)
 	    {OURS("{\"trigger\":{\"prompt_tokens_at_least\":\"9\"}}"), ".pagetrail.trigger:"},
 	    {OURS("{\"backports\":\"0.5.21+x\"}"), ".pagetrail.backports: a list"},
 	    {OURS("{\"backports\":[\"1+a\",7]}"), ".pagetrail.backports[1]:"},
+	    {OURS("{\"backports\":[\"banana\"]}"), ".pagetrail.backports[0]:"},
+	    {OURS("{\"backports\":[\"1+a\",{\"version\":\"main\"}]}"), ".pagetrail.backports[1].version:"},
 	    {OURS("{\"backports\":[{}]}"), ".pagetrail.backports[0].version:"},
 	    {OURS("{\"backports\":[{\"version\":\"1\",\"declared_at\":\"soon\"}]}"),
 	     ".pagetrail.backports[0].declared_at:"},
