@@ -9,19 +9,19 @@
 -- column: unknown_open integer responses  of these, in C2, C3 or C5: an answer could move them
 -- order:  predicate
 -- empty:  never: there is one row for each predicate
-WITH f AS MATERIALIZED (SELECT t, a, l, d, x, class IN ('C2', 'C3', 'C5') AS open FROM findings()),
-     p(predicate, asks, value, open) AS (
-  SELECT 'T', 'was the trigger condition met?', t, open FROM f
-  UNION ALL SELECT 'A', 'did an affected build and mode serve it?', a, open FROM f
-  UNION ALL SELECT 'L', 'does page lineage show a foreign read?', l, open FROM f
-  UNION ALL SELECT 'D', 'was at least one byte or token delivered?', d, open FROM f
-  UNION ALL SELECT 'X', 'is there direct content evidence?', x, open FROM f
-  UNION ALL SELECT column1, column2, NULL, 0
+WITH f AS MATERIALIZED (SELECT t, a, l, d, x, class IN ('C2', 'C3', 'C5') AS open, count(*) AS n FROM findings() GROUP BY t, a, l, d, x, 6),
+     p(predicate, asks, value, open, n) AS (
+  SELECT 'T', 'was the trigger condition met?', t, open, n FROM f
+  UNION ALL SELECT 'A', 'did an affected build and mode serve it?', a, open, n FROM f
+  UNION ALL SELECT 'L', 'does page lineage show a foreign read?', l, open, n FROM f
+  UNION ALL SELECT 'D', 'was at least one byte or token delivered?', d, open, n FROM f
+  UNION ALL SELECT 'X', 'is there direct content evidence?', x, open, n FROM f
+  UNION ALL SELECT column1, column2, NULL, 0, 0
             FROM (VALUES ('T', 'was the trigger condition met?'), ('A', 'did an affected build and mode serve it?'),
                          ('L', 'does page lineage show a foreign read?'), ('D', 'was at least one byte or token delivered?'),
                          ('X', 'is there direct content evidence?')))
-SELECT predicate, asks, count(*) FILTER (WHERE value = 'yes') AS yes, count(*) FILTER (WHERE value = 'no') AS no,
-       count(*) FILTER (WHERE value = 'unknown') AS unknown, count(*) FILTER (WHERE value = 'unknown' AND open) AS unknown_open
+SELECT predicate, asks, coalesce(sum(n) FILTER (WHERE value = 'yes'), 0) AS yes, coalesce(sum(n) FILTER (WHERE value = 'no'), 0) AS no,
+       coalesce(sum(n) FILTER (WHERE value = 'unknown'), 0) AS unknown, coalesce(sum(n) FILTER (WHERE value = 'unknown' AND open), 0) AS unknown_open
 FROM p
 GROUP BY predicate, asks
 ORDER BY predicate

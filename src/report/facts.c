@@ -314,6 +314,7 @@ void facts_close(struct facts *f)
 {
 	kept_drop(f);
 	touched_free(f->touched);
+	numbers_free(f->counted);
 	xmlFreeDoc(f->answers);
 	xmlFreeDoc(f->regimes);
 	zone_close(f->zone);

@@ -25,6 +25,7 @@ enum { PAGE_ROWS_MAX = 500, PAGE_LIST_MAX = 60 };
 
 struct kind;
 struct touched;
+struct counted;
 
 /* What is the same in every document of one run. */
 struct facts {
@@ -34,6 +35,7 @@ struct facts {
 	struct json *json;
 	struct buf scratch;
 	unsigned kept;           /* bit per table of kept.c that is there */
+	struct counted *counted; /* numbers of the whole case; NULL until asked for */
 	struct touched *touched; /* gaps and tenants; NULL until asked for */
 	xmlDocPtr answers;       /* of people; NULL: none were given */
 	xmlDocPtr regimes;       /* duties to notify */
@@ -130,6 +132,7 @@ int kept_prepare(struct sql **ret, struct facts *f, const char *text, struct err
 
 /* --- the parts of the document, in its order --- */
 int put_numbers(struct facts *f) MUST_CHECK;
+void numbers_free(struct counted *c); /* accepts NULL */
 /* A number that is in the document; 0: it has none of that id. */
 int64_t number_value(const struct facts *f, const char *id);
 /* Is one of these, with blanks between, more than 0? */

@@ -6,6 +6,7 @@
  * exact first instant, 'before' the whole second behind the last one; for the public both are whole hours.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "facts.h"
@@ -44,33 +45,90 @@ bool number_any(const struct facts *f, const char *ids)
 	return false;
 }
 
-/* One statement, one row; its column names are the ids. */
-static int count_with(struct facts *f, const char *text, struct windows *w)
+/* What a statement gave: one row. Those of the whole case are asked once a run, whatever number of documents has them. */
+struct counted {
+	const char *statement;
+	int n;
+	struct {
+		char name[32];
+		int64_t value;
+		bool null;
+	} columns[NUMBERS_MAX];
+	struct counted *next;
+};
+
+void numbers_free(struct counted *c)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = kept_prepare(&s, f, text, f->err);
-	if (!rc && sql_param(s, ":tenant"))
-		rc = sql_text(s, sql_param(s, ":tenant"), f->tenant, f->err);
-	if (!rc)
-		rc = sql_step(s, f->err);
-	if (rc != 1)
+	for (struct counted *next; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+}
+
+static int ask(struct facts *f, struct sql *s, struct counted *c)
+{
+	int rc = sql_step(s, f->err);
+	c->n = sql_columns(s);
+	if (rc != 1 || c->n > NUMBERS_MAX)
 		return rc < 0 ? rc : err_set(f->err, ERR_BUG, "no totals");
-	for (int i = 0; i < sql_columns(s); i++) {
-		const char *name = sql_column_name(s, i);
-		int at = number_at(f, name);
-		bool null = sql_type(s, i) == SQL_NULL;
-		for (int k = 0; k < TIMES; k++)
-			if (!strcmp(name, time_names[k]))
-				w->time[k] = sql_get_time(s, i);
-		if (at >= 0) {
-			f->cells[at] = (struct cell){.value = (int64_t)sql_get_real(s, i), .known = !null};
-		} else if (!strcmp(name, "trigger-stands")) {
-			w->trigger = null || sql_get_int(s, i);
-		} else if (!strcmp(name, "build-stands")) {
-			w->build = null || sql_get_int(s, i);
-		}
+	for (int i = 0; i < c->n; i++) {
+		snprintf(c->columns[i].name, sizeof(c->columns[i].name), "%s", sql_column_name(s, i));
+		c->columns[i].null = sql_type(s, i) == SQL_NULL;
+		c->columns[i].value = sql_type(s, i) == SQL_INT ? sql_get_int(s, i) : (int64_t)sql_get_real(s, i);
 	}
 	return 0;
+}
+
+static int count(struct facts *f, const char *text, const struct counted **ret)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct counted *c = NULL;
+	for (struct counted *k = f->counted; k; k = k->next) {
+		if (k->statement == text) {
+			*ret = k;
+			return 0;
+		}
+		c = k->statement ? c : k; /* one that nobody asks for again */
+	}
+	if (!c) {
+		c = calloc(1, sizeof(*c));
+		if (!c)
+			return err_nomem(f->err);
+		c->next = f->counted;
+		f->counted = c;
+	}
+	*ret = c;
+	int rc = kept_prepare(&s, f, text, f->err);
+	bool one = !rc && sql_param(s, ":tenant");
+	if (one)
+		rc = sql_text(s, sql_param(s, ":tenant"), f->tenant, f->err);
+	if (!rc)
+		rc = ask(f, s, c);
+	c->statement = one || rc ? NULL : text; /* of one tenant: not again */
+	return rc;
+}
+
+/* Names of columns are the ids. */
+static int count_with(struct facts *f, const char *text, struct windows *w)
+{
+	const struct counted *c = NULL;
+	int rc = count(f, text, &c);
+	for (int i = 0; !rc && i < c->n; i++) {
+		const char *name = c->columns[i].name;
+		int at = number_at(f, name);
+		bool null = c->columns[i].null;
+		int64_t value = c->columns[i].value;
+		for (int k = 0; k < TIMES; k++)
+			if (!strcmp(name, time_names[k]))
+				w->time[k] = null ? TIME_UNKNOWN : value;
+		if (at >= 0)
+			f->cells[at] = (struct cell){.value = value, .known = !null};
+		else if (!strcmp(name, "trigger-stands"))
+			w->trigger = null || value;
+		else if (!strcmp(name, "build-stands"))
+			w->build = null || value;
+	}
+	return rc;
 }
 
 static int put_share(struct facts *f, xmlNodePtr node, int64_t value, int64_t of)

@@ -71,7 +71,8 @@ static const char recipient_sql[] =
     " THEN min(CASE WHEN class IN ('C1', 'C2') THEN b.started_ns END) END AS \"exposed-first\","
     " min(started_at) AS \"population-first\", max(started_at) AS \"population-last\","
     " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\""
-    " FROM findings() f LEFT JOIN leg g ON g.leg = f.decode_leg LEFT JOIN boot b ON b.boot = g.boot";
+    " FROM findings() f LEFT JOIN leg g ON g.leg = CASE WHEN f.class IN ('C1', 'C2') THEN f.decode_leg END"
+    " LEFT JOIN boot b ON b.boot = g.boot";
 
 static const char exposed_sql[] =
     "SELECT count(*) AS owners, total(class = 'E1') AS E1, total(class = 'E2') AS E2, total(class = 'E3') AS E3,"

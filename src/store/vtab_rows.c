@@ -39,6 +39,7 @@ struct module {
 		struct row_chunk *chunk;
 	} kept[CHUNKS_KEPT];
 	unsigned next_kept;
+	struct sql *spare; /* of a cursor that was closed: rows are looked up one by one a million times */
 };
 
 struct cursor {
@@ -387,6 +388,28 @@ static int rows_open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 	return SQLITE_OK;
 }
 
+/* The next cursor begins it again; until then it holds nothing. */
+static void let_go(struct cursor *cur)
+{
+	struct module *m = cur->m;
+	if (m->spare || !cur->hold) {
+		sql_end(cur->hold);
+	} else {
+		sql_reset(cur->hold);
+		m->spare = cur->hold;
+	}
+	cur->hold = NULL;
+}
+
+/* Before the connection closes, which waits for no statement. */
+static int rows_disconnect(sqlite3_vtab *vtab)
+{
+	struct module *m = vtab_module(vtab);
+	sql_end(m->spare);
+	m->spare = NULL;
+	return vtab_disconnect(vtab);
+}
+
 static int rows_close(sqlite3_vtab_cursor *base)
 {
 	struct cursor *cur = (struct cursor *)base;
@@ -395,7 +418,7 @@ static int rows_close(sqlite3_vtab_cursor *base)
 	name_finder_free(cur->names);
 	free(cur->candidates);
 	sql_end(cur->data);
-	sql_end(cur->hold);
+	let_go(cur);
 	buf_done(&cur->text);
 	buf_done(&cur->cell);
 	free(cur);
@@ -460,7 +483,9 @@ static int hold(struct cursor *cur, struct err *err)
 {
 	if (cur->hold)
 		return 0;
-	int r = sql_prepare(&cur->hold, cur->m->c, "SELECT tab FROM main.row_chunk", err);
+	cur->hold = cur->m->spare;
+	cur->m->spare = NULL;
+	int r = cur->hold ? 0 : sql_prepare(&cur->hold, cur->m->c, "SELECT tab FROM main.row_chunk", err);
 	return r ? r : MIN(sql_step(cur->hold, err), 0);
 }
 
@@ -552,8 +577,8 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 static const sqlite3_module rows_module = {
     .xConnect = rows_connect,
     .xBestIndex = rows_best_index,
-    .xDisconnect = vtab_disconnect,
-    .xDestroy = vtab_disconnect,
+    .xDisconnect = rows_disconnect,
+    .xDestroy = rows_disconnect,
     .xOpen = rows_open_cursor,
     .xClose = rows_close,
     .xFilter = rows_filter,

@@ -4,6 +4,7 @@
 # A group is a function of the bench that gives rows; it measures what belongs together in turn.
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -430,15 +431,16 @@ def big(b):
     return rows
 
 
-def many_requests(path, n):
-    """Access lines of a gateway in JSON, twenty requests a second."""
+def many_requests(path, n, begin=1788000000, served=True):
+    """Access lines of a gateway in JSON, twenty requests a second; or those of requests that failed."""
+    status, sent, tokens = (200, 1, 1) if served else (503, 0, 0)
     with open(path, "w", encoding="ascii") as f:
         for i in range(n):
-            at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(1788000000 + i // 20)) if i % 20 == 0 else at
+            at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(begin + i // 20)) if i % 20 == 0 else at
             f.write(f'{{"start_time":"{at}.{i % 20 * 50:03d}Z","method":"POST","request.path":"/v1/chat/completions","protocol":"HTTP/1.1",'
-                    f'"response_code":200,"response_flags":"-","bytes_received":{4000 + i % 977},"bytes_sent":{800 + i % 313},'
+                    f'"response_code":{status},"response_flags":"-","bytes_received":{4000 + i % 977},"bytes_sent":{(800 + i % 313) * sent},'
                     f'"duration":{300 + i % 7000},"x-request-id":"bench-{i:08x}{i * 2654435761 % 2**32:08x}","tenant_id":"tenant-{i % 40:02d}",'
-                    f'"gen_ai.request.model":"model-a","gen_ai.usage.input_tokens":{1000 + i * 7919 % 600000},"gen_ai.usage.output_tokens":{10 + i % 500}}}\n')
+                    f'"gen_ai.request.model":"model-a","gen_ai.usage.input_tokens":{1000 + i * 7919 % 600000},"gen_ai.usage.output_tokens":{(10 + i % 500) * tokens}}}\n')
 
 
 def uncached(path):
@@ -475,5 +477,29 @@ def requests(b):
     return rows
 
 
+def reports(b):
+    """All papers of the rehearsal incident, whose 155 over-limit responses are among a million: the others failed after it."""
+    n = 20000 if b.args.quick else 992000
+    logs, case, title = b.path("papers"), b.path("papers.ptc"), f"155 affected of {(n + 8406) / 1e6:.2f} M"
+    subprocess.run([b.args.pagetrail, "simulate", logs, "--seed", "7"], check=True, capture_output=True)
+    many_requests(os.path.join(logs, "logs", "gateway-2.jsonl"), n, begin=1789100000, served=False)
+    b.meter.once(b.ingest(case, [os.path.join(logs, "logs")]))
+    shutil.rmtree(logs)
+    out, key = b.path("papers.out"), b.path("papers.key")
+    subprocess.run([b.args.pagetrail, "report", case, "--all", "--out", out, "--audience", "bench", "--new-case-key", key], check=True, capture_output=True)
+    every = Command([b.args.pagetrail, "report", case, "--all", "--out", out, "--audience", "bench", "--case-key", key])
+    t = b.turns("every paper of an incident", {"report": every})
+    row = Row("`report --all`", title, MOST, 10000, unit=" ms")
+    if t["report"].failed or not t["report"].n:
+        row.note = t["report"].failed or "not run"
+    else:
+        row.command = t["report"].command
+        row.value(1000 * t["report"].median, seconds(t["report"].median))
+    shutil.rmtree(out)
+    os.remove(key)
+    b.remove(case)
+    return [row]
+
+
 GROUPS = {"ingest": ingest, "load": load, "size": size, "exposures": exposures, "lineage": lineage, "grep": grep, "verify": verify,
-          "duckdb": duckdb, "parse": parse, "sweep": sweep, "requests": requests, "big": big}
+          "duckdb": duckdb, "parse": parse, "sweep": sweep, "requests": requests, "reports": reports, "big": big}
