@@ -114,12 +114,14 @@ static int say_hit(struct run *r, const char *name, const struct leak_hit *hit)
 	struct leak_hit ignored;
 	struct err none = {0};
 	CLEANUP(buf_done) struct buf shown = BUF_INIT(4 * KIB);
-	CLEANUP(buf_done) struct buf said = BUF_INIT(2 * MIB);
+	CLEANUP(buf_done) struct buf said = BUF_INIT(2 * MIB + SIDE_FILE_MAX_BYTES);
 	uint32_t own;
 	int rc = row_of_tenant(r, &own);
 	/* a person's text, or a fault of ours? */
 	if (!rc)
 		rc = buf_add_text(&said, r->o->note, r->err);
+	if (!rc)
+		rc = buf_add_text(&said, r->o->answers, r->err);
 	if (!rc)
 		rc = buf_printf(&said, r->err, "\n%s\n", r->one.audience);
 	static const char *const info[] = {"id", "title"};
@@ -133,10 +135,9 @@ static int say_hit(struct run *r, const char *name, const struct leak_hit *hit)
 	bool person = leak_search(r->leak, buf_text(&said), own, &ignored, &none) == 1;
 	err_set(r->err, person ? ERR_INPUT : ERR_BUG, "%s would tell %s: '%s'; nothing was kept", name, what[hit->kind],
 		shown.len ? shown.ptr : "");
-	return err_hint(
-	    r->err,
-	    person ? "it stands in a text that a person gave: the note, the audience, or the title or id of the case"
-		   : "do not hand out what an earlier run may have written");
+	return err_hint(r->err, person ? "it stands in a text that a person gave: the note, the answers, the audience, "
+					 "or the title or id of the case"
+				       : "do not hand out what an earlier run may have written");
 }
 
 static int search(struct run *r, const char *name)
