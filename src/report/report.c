@@ -275,12 +275,14 @@ static int add_document(struct run *r, const char *folder)
 	rc = add_file(r, folder, "xml", (struct text){(const char *)bytes, (size_t)n});
 	xmlFree(bytes);
 	struct text forms = text_of(r->o->forms ? r->o->forms : "");
+	/* a tenant looks its rows up in its own systems: a letter has them for programs too */
+	bool letter = r->f.kind->readers == READERS_TENANT;
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(suffixes); i++)
-		if (!i || report_form(forms, suffixes[i]))
+		if (!i || (letter && !strcmp(suffixes[i], "json")) || report_form(forms, suffixes[i]))
 			rc = add_derived(r, folder, suffixes[i]);
 	if (!rc && r->f.kind->incident && report_form(forms, "iodef"))
 		rc = add_iodef(r, folder);
-	if (!rc && report_form(forms, "csv"))
+	if (!rc && (letter || report_form(forms, "csv")))
 		rc = add_tables(r, folder, false);
 	if (!rc && report_form(forms, "sheet"))
 		rc = add_tables(r, folder, true);

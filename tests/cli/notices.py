@@ -66,6 +66,7 @@ def everything(box):
             told = rows(root)
             expect(sorted(x["request"] for x in told) == sorted(x["request"] for x in rows_of), f"{stem} to have its rows")
             check_notice(root, notice, told, text, stem)
+            check_attached(box, root, stem)
     return sent
 
 
@@ -81,6 +82,19 @@ def check_notice(root, notice, told, text, stem):
     for x in told if notice == "notice-exposed" else ():
         expect(x["reads"] in ("0", "1", "2-5", "more than 5", ""), f"{stem}: a band, not {x['reads']}")
         expect(all(not x[k] or x[k].endswith(":00:00Z") for k in ("first_read_at", "last_read_at")), f"{stem}: whole hours: {x}")
+
+
+def check_attached(box, root, stem):
+    """The same rows for programs: CSV and JSON."""
+    doc = json.load(open(box.path(f"all/tenants/{stem}.json"), encoding="utf-8"))
+    for at, section in enumerate(root.findall(NS + "section")):
+        with open(box.path(f"all/tenants/{stem}.{section.get('id')}.csv"), encoding="utf-8", newline="") as f:
+            attached = list(csv.DictReader(f))
+        told = rows(root, at)
+        expect([r["request"] for r in attached if "request" in r] == [r["request"] for r in told if "request" in r], f"{stem}: the rows as CSV")
+        expect(len(doc["section"][at]["table"][0].get("row", [])) == len(told) == len(attached), f"{stem}: the rows as JSON")
+    numbers_csv = {r["id"]: r["value"] or r["band"] for r in csv.DictReader(open(box.path(f"all/tenants/{stem}.numbers.csv"), encoding="utf-8", newline=""))}
+    expect(not numbers(root).items() - numbers_csv.items(), f"{stem}: the numbers as CSV")
 
 
 def planted(box, tenant, other):
