@@ -27,10 +27,12 @@ struct report_options {
 	const char *tenant;   /* of a notice; else NULL */
 	const char *out_dir;  /* made when missing */
 	const char *audience; /* whom it is for: pseudonyms of two audiences cannot be joined */
-	const struct case_key *key;  /* for pseudonyms; may be NULL for kinds that have none */
-	int64_t round_s;             /* of times that are others' too, in seconds: 3600 or 86400 */
-	struct text note;            /* what a person adds to papers that leave the house */
-	struct text answers;         /* to blanks, as reports/answers.rng says; ptr NULL: none */
+	const struct case_key *key; /* for pseudonyms; may be NULL for kinds that have none */
+	int64_t round_s;            /* of times that are others' too, in seconds: 3600 or 86400 */
+	struct text note;           /* what a person adds to papers that leave the house */
+	struct text answers;        /* to blanks, as reports/answers.rng says; ptr NULL: none */
+	const struct text *waived;  /* names of tenants that are common words, as a person says: not searched for */
+	size_t n_waived;
 	const struct dsse_key *sign; /* seals each document; NULL: check sums alone */
 	bool approved;               /* by a person: refused while a blank is open */
 	const char *regime;          /* of a worksheet; NULL: each */

@@ -26,6 +26,7 @@ static int on_searched(void *ctx, const struct report_searched *s)
 struct asked {
 	const char *tenant, *audience, *key, *new_key, *note, *round, *answers, *regimes, *holidays, *sign;
 	int64_t issue;
+	struct params waived; /* name of a tenant, and why it may stand in papers of others */
 	bool all;
 };
 
@@ -103,6 +104,12 @@ static int check(struct report_options *o, const struct asked *a, struct err *er
 		    !text_is(part, "sheet") && !text_is(part, "iodef"))
 			return err_set(err, ERR_USAGE, "--also takes json, md, txt, csv, sheet and iodef, not '%.*s'",
 				       TEXT_ARG(part));
+	for (unsigned i = 0; i < a->waived.n; i++)
+		if (a->waived.value[i].len < 10)
+			return err_set(err, ERR_USAGE, "--waive %.*s=REASON needs a reason that others understand",
+				       TEXT_ARG(a->waived.name[i]));
+	o->waived = a->waived.name;
+	o->n_waived = a->waived.n;
 	o->tenant = a->tenant;
 	o->round_s = a->round && !strcmp(a->round, "day") ? 86400 : 3600;
 	o->issue = (int)a->issue;
@@ -157,6 +164,19 @@ static int texts_read(struct texts *t, struct report_options *o, const struct as
 	return rc ? rc : text_read(&t->holidays, a->holidays, "list of holidays", &o->holidays, err);
 }
 
+static int print_waiver(struct text name, struct text reason, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
+	int rc = text_visible(name, 200, &b, err);
+	if (!rc)
+		rc = buf_add_text(&b, TEXT(": "), err);
+	if (!rc)
+		rc = text_visible(reason, 1000, &b, err);
+	if (!rc)
+		printf("not searched for, waived by a person: %s\n", b.ptr);
+	return rc;
+}
+
 static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
@@ -191,7 +211,7 @@ static int write_reports(int argc, char **argv, struct err *err)
 	    {"--approved", OPTION_FLAG, &o.approved}, {"--regime", OPTION_TEXT, &o.regime},
 	    {"--regimes", OPTION_TEXT, &a.regimes},   {"--holidays", OPTION_TEXT, &a.holidays},
 	    {"--zone", OPTION_TEXT, &o.zone},         {"--also", OPTION_TEXT, &o.forms},
-	    {"--key", OPTION_TEXT, &a.sign}};
+	    {"--key", OPTION_TEXT, &a.sign},          {"--waive", OPTION_PARAM, &a.waived}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	CLEANUP(texts_done) struct texts texts = TEXTS_INIT;
 	struct args args;
@@ -211,6 +231,8 @@ static int write_reports(int argc, char **argv, struct err *err)
 	o.sign = signer;
 	if (!rc)
 		rc = write_report(args.at[0], &ask, &o, err);
+	for (unsigned i = 0; !rc && i < a.waived.n; i++)
+		rc = print_waiver(a.waived.name[i], a.waived.value[i], err);
 	case_key_wipe(&key);
 	dsse_key_free(signer);
 	return rc ? rc : EXIT_DONE;
@@ -252,6 +274,8 @@ const struct command command_report = {
 	    "  --holidays FILE, --zone ZONE   of the worksheet: days off, and where it is owed\n"
 	    "  --key KEY.pem      signs each document (DSSE, Ed25519; docs/reports.md)\n"
 	    "  --note FILE        text of a person, for papers that leave the house\n"
+	    "  --waive NAME=REASON  a tenant's name that is a common word is not searched for\n"
+	    "                     in papers of others; the reason is printed\n"
 	    "  --round hour|day   times of reading in notices; default is hour\n"
 	    "  --as-of T          time printed; default: when the evidence last changed\n"
 	    "  --issue N          number of this issue of the report; default 1\n"

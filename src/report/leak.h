@@ -24,6 +24,8 @@ int leak_add_time(struct leak *l, int64_t ns, uint32_t tenant, struct err *err) 
 void leak_allow_time(struct leak *l, int64_t ns);
 /* What stands in the empty form is nobody's: it is left out from here on. */
 void leak_leave_out(struct leak *l, struct text form);
+/* A person says that this name of a tenant is a common word: it is looked for no more. False: no tenant has it. */
+bool leak_waive(struct leak *l, struct text name);
 
 struct leak_hit {
 	enum leak_kind kind;

@@ -180,6 +180,10 @@ static int open_leak(struct run *r)
 		rc = leak_load(r->leak, &r->f, r->pseudonyms ? &r->audience : NULL, r->err);
 	if (!rc)
 		rc = leave_out_forms(r);
+	for (size_t i = 0; !rc && i < r->o->n_waived; i++)
+		if (!leak_waive(r->leak, r->o->waived[i]))
+			rc = err_set(r->err, ERR_INPUT, "no tenant '%.*s' is searched for: nothing to waive",
+				     TEXT_ARG(r->o->waived[i]));
 	if (!rc)
 		leak_allow_time(r->leak, r->o->as_of_ns);
 	return rc;
@@ -443,6 +447,8 @@ static int check(const struct kind *k, const struct report_options *o, struct er
 			       o->kind);
 	if ((!k || k->readers == READERS_TENANT) && !o->key)
 		return err_set(err, ERR_USAGE, "papers for tenants need a key for their pseudonyms");
+	if (k && k->readers == READERS_OPERATOR && o->n_waived)
+		return err_set(err, ERR_USAGE, "nothing is searched for in %s: there is nothing to waive", o->kind);
 	if (k && !k->incident && report_form(text_of(o->forms ? o->forms : ""), "iodef")) {
 		err_set(err, ERR_USAGE, "%s tells of no whole incident: it cannot be IODEF", o->kind);
 		return err_hint(err, "scope and public can");

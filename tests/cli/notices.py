@@ -191,6 +191,18 @@ def small_case(box):
         p = box.run("report", "small.ptc", "notice-recipient", "--tenant", tenant, "--audience", "t", "--case-key", "key", "--out", "names", "--note",
                     "note", code=code)
         expect(code or not p.stderr, f"{tenant}: {text}")
+    # a name that is a common word: a person waives it, with a reason that is printed; only a tenant's name can be
+    notice = ("report", "small.ptc", "notice-recipient", "--tenant", "acme-1", "--audience", "t", "--case-key", "key", "--out", "names", "--note", "note")
+    box.write("note", "As acme was told")
+    said = box.run(*notice, "--waive", "acme=a word of our product's name").stdout.decode()
+    expect("waived by a person: acme: a word of our product's name" in said, f"the waiver to be printed: {said}")
+    box.write("note", "As acme and ab were told")
+    one_line_error(box.run(*notice, "--waive", "acme=a word of our product's name", code=3))
+    box.write("note", "To acme-1, as req-00000012 was")
+    one_line_error(box.run(*notice, "--waive", "req-00000012=is no tenant at all", code=3))
+    one_line_error(box.run(*notice, "--waive", "nobody=is no tenant at all", code=3))
+    one_line_error(box.run(*notice, "--waive", "acme=short", code=2))
+    one_line_error(box.run("report", "small.ptc", "scope", "--out", "no", "--waive", "acme=a word of our product's name", code=2))
     # the public is shown no count below 5, and none that gives one away
     box.write("few/gateway.jsonl", "".join(gate(f"req-0000002{i}", f"tenant-{i}", i, **{**served, **({"status": 500, "bytes_sent": 0,
               "completion_tokens": 0} if i > 2 else {})}) for i in range(10)))
