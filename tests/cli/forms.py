@@ -134,5 +134,16 @@ with Box() as box:
     check(box.path("p/public-1"))
     box.run("report", "case.ptc", "scope", "--out", "t", "--also", "csv,sheet")
     expect(check_tables(box.path("t/scope-1")) > 0, "a name that looks like a formula")
+    # every kind that a case has something to say in, in every form
+    box.run("simulate", "r", "--requests", "300", "--seed", "5")
+    box.run("ingest", "sim.ptc", "r/logs")
+    box.run("report", "sim.ptc", "--all", "--out", "all", "--audience", "them", "--case-key", "k", "--also", "json,md,txt,csv,sheet")
+    kinds = {}
+    for f in sorted(glob.glob(box.path("all/*/*.xml"))):
+        kinds[ElementTree.parse(f).getroot().get("kind")] = f[:-4]
+    for kind, base in kinds.items():
+        check(base)
+        check_tables(base)
+    expect({"scope", "worksheet", "public", "notice-exposed", "notice-recipient"} <= set(kinds), f"every kind: {set(kinds)}")
     one_line_error(box.run("report", "case.ptc", "scope", "--also", "pdf", code=2))
 print("ok")
