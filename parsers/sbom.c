@@ -6,7 +6,8 @@
  * Packages are those whose package URL is pkg:pypi/NAME@VERSION (purl-spec, types/pypi); others are context. The subject's
  * digest is said with each of them: a pod that runs the digest holds what the list says. Which digest a generator names differs:
  * the manifest's (a package URL pkg:oci, syft's version, trivy's RepoDigest) is taken before the configuration's (trivy's ImageID).
- * A list shows what was built, not what runs.
+ * A list that names several digests of that sort is of several images, or contradicts itself: what is in which, nobody can know, and
+ * it is refused. A list shows what was built, not what runs.
  */
 #include "installed.h"
 
@@ -16,8 +17,17 @@ struct bom {
 	struct parse *p;
 	struct collected from;
 	struct text image, digest;
+	bool several; /* digests of images */
 	unsigned found;
 };
+
+/* One more that the document names. */
+static void take_digest(struct bom *b, struct text digest)
+{
+	b->several = b->several || (digest.len && b->digest.len && !text_eq(digest, b->digest));
+	if (!b->digest.len)
+		b->digest = digest;
+}
 
 static struct text field(struct json_value v, const char *path)
 {
@@ -130,38 +140,62 @@ static struct text property(struct json_value component, const char *ends)
 	return (struct text){0};
 }
 
-/* The digest under SHA-256 or SHA256 in "hashes" or "checksums". */
-static struct text checksum(struct arena *a, struct json_value list, const char *alg, const char *value)
+/* The digests under SHA-256 or SHA256 in "hashes" or "checksums": those of a file, where the image has another name of its own. */
+static void checksums(struct bom *b, struct json_value list, const char *alg, const char *value)
 {
 	struct json_iter it = json_iter(list);
 	struct json_value v;
 	struct text key;
 
+	if (b->digest.len)
+		return;
 	for (unsigned i = 0; i < REFS_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v); i++)
 		if (text_is(field(v, alg), "SHA-256") || text_is(field(v, alg), "SHA256"))
-			return image_digest(a, field(v, value));
-	return (struct text){0};
+			take_digest(b, image_digest(&b->p->scratch, field(v, value)));
+}
+
+/* What a package URL, a version and trivy's properties say of an image. */
+static void cyclonedx_digests(struct bom *b, struct json_value c)
+{
+	struct arena *a = &b->p->scratch;
+	struct json_value list = json_get(c, "properties"), v;
+	struct json_iter it = json_iter(list);
+	struct text key;
+
+	if (text_starts(field(c, "purl"), "pkg:oci/"))
+		take_digest(b, image_digest(a, field(c, "purl")));
+	for (unsigned i = 0; i < PROPERTIES_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v); i++)
+		if (text_ends(field(v, "name"), ":RepoDigest"))
+			take_digest(b, image_digest(a, field(v, "value")));
+	if (text_starts(field(c, "version"), "sha256:"))
+		take_digest(b, image_digest(a, field(c, "version")));
+}
+
+/* Images among the components: nested as deep as the JSON may be. */
+static void cyclonedx_images(struct bom *b, struct json_value list)
+{
+	struct json_iter it = json_iter(list);
+	struct json_value v;
+	struct text key;
+
+	while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &v)) {
+		if (text_is(field(v, "type"), "container"))
+			cyclonedx_digests(b, v);
+		cyclonedx_images(b, json_get(v, "components"));
+	}
 }
 
 static int cyclonedx_subject(struct bom *b, struct json_value c)
 {
-	struct arena *a = &b->p->scratch;
-	struct text id = image_digest(a, property(c, ":ImageID"));
-	struct text found[] = {
-	    b->digest,
-	    text_starts(field(c, "purl"), "pkg:oci/") ? image_digest(a, field(c, "purl")) : (struct text){0},
-	    image_digest(a, property(c, ":RepoDigest")),
-	    text_starts(field(c, "version"), "sha256:") ? image_digest(a, field(c, "version")) : (struct text){0},
-	    checksum(a, json_get(c, "hashes"), "alg", "content"),
-	    id};
+	struct text id = image_digest(&b->p->scratch, property(c, ":ImageID"));
 	int r = 0;
 
 	if (!text_is(field(c, "type"), "container"))
 		return emit_package(b, field(c, "purl"), field(c, "version"));
 	if (!b->image.len)
 		b->image = field(c, "name");
-	for (size_t i = 0; i < ARRAY_SIZE(found) && !b->digest.len; i++)
-		b->digest = found[i];
+	if (!b->digest.len)
+		b->digest = id;
 	if (b->image.len || b->digest.len)
 		r = emit_image(b, b->digest);
 	if (r >= 0 && id.len && !text_eq(id, b->digest))
@@ -187,8 +221,20 @@ static int cyclonedx_components(struct bom *b, struct json_value list)
 
 static int take_cyclonedx(struct bom *b, struct json_value doc)
 {
-	int r = cyclonedx_subject(b, json_path(doc, "metadata.component"));
+	struct json_value subject = json_path(doc, "metadata.component");
+	struct bom others = *b;
+	int r;
 
+	if (text_is(field(subject, "type"), "container")) {
+		cyclonedx_digests(b, subject);
+		checksums(b, json_get(subject, "hashes"), "alg", "content");
+		others = *b;
+	}
+	cyclonedx_images(&others, json_get(subject, "components"));
+	cyclonedx_images(&others, json_get(doc, "components"));
+	if (b->digest.len && others.several)
+		return parse_refuse(b->p, "several_digests");
+	r = cyclonedx_subject(b, subject);
 	return r < 0 ? r : cyclonedx_components(b, json_get(doc, "components"));
 }
 
@@ -206,43 +252,50 @@ static struct text spdx_purl(struct json_value package)
 	return (struct text){0};
 }
 
-/* The id of what the document is about: its first documentDescribes, or the first relationship DESCRIBES. */
-static struct text spdx_described(struct json_value doc)
+/* The ids of what the document is about: documentDescribes, or the relationships DESCRIBES. */
+static size_t spdx_described(struct json_value doc, struct text ids[DESCRIBES_MAX])
 {
-	struct json_value list = json_get(doc, "relationships"), v;
+	struct json_value list = json_get(doc, "documentDescribes"), v;
 	struct json_iter it = json_iter(list);
-	struct text first = field(doc, "documentDescribes.0"), key;
+	struct text key;
+	size_t n = 0;
 
-	while (!first.len && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v))
-		if (text_is(field(v, "relationshipType"), "DESCRIBES"))
-			first = field(v, "relatedSpdxElement");
-	return first;
+	while (n < DESCRIBES_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v))
+		if (installed_text(v).len)
+			ids[n++] = installed_text(v);
+	list = json_get(doc, "relationships");
+	it = json_iter(list);
+	while (n < DESCRIBES_MAX && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v))
+		if (text_is(field(v, "relationshipType"), "DESCRIBES") && field(v, "relatedSpdxElement").len)
+			ids[n++] = field(v, "relatedSpdxElement");
+	return n;
 }
 
-static int spdx_subject(struct bom *b, struct json_value doc)
+/* The image; where the document says what it is about, an image that it was built from is another. */
+static void spdx_subject(struct bom *b, struct json_value doc)
 {
 	struct arena *a = &b->p->scratch;
-	struct text id = spdx_described(doc), key;
+	struct text ids[DESCRIBES_MAX], key;
+	size_t n = spdx_described(doc, ids);
 	struct json_value list = json_get(doc, "packages"), v;
 	struct json_iter it = json_iter(list);
 
 	while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &v)) {
 		struct text purl = spdx_purl(v);
-		bool container =
-		    text_is(field(v, "primaryPackagePurpose"), "CONTAINER") || text_starts(purl, "pkg:oci/");
-		if (!container || (id.len && !text_eq(field(v, "SPDXID"), id)))
+		size_t i = 0;
+		if (!text_is(field(v, "primaryPackagePurpose"), "CONTAINER") && !text_starts(purl, "pkg:oci/"))
+			continue;
+		while (i < n && !text_eq(field(v, "SPDXID"), ids[i]))
+			i++;
+		if (n && i == n)
 			continue;
 		if (!b->image.len)
 			b->image = field(v, "name");
-		if (!b->digest.len)
-			b->digest = image_digest(a, purl);
-		if (!b->digest.len && text_starts(field(v, "versionInfo"), "sha256:"))
-			b->digest = image_digest(a, field(v, "versionInfo"));
-		if (!b->digest.len)
-			b->digest = checksum(a, json_get(v, "checksums"), "algorithm", "checksumValue");
-		break;
+		take_digest(b, image_digest(a, purl));
+		if (text_starts(field(v, "versionInfo"), "sha256:"))
+			take_digest(b, image_digest(a, field(v, "versionInfo")));
+		checksums(b, json_get(v, "checksums"), "algorithm", "checksumValue");
 	}
-	return b->image.len || b->digest.len ? emit_image(b, b->digest) : 0;
 }
 
 static int take_spdx(struct bom *b, struct json_value doc)
@@ -250,8 +303,13 @@ static int take_spdx(struct bom *b, struct json_value doc)
 	struct json_value list = json_get(doc, "packages"), v;
 	struct json_iter it = json_iter(list);
 	struct text key;
-	int r = spdx_subject(b, doc);
+	int r = 0;
 
+	spdx_subject(b, doc);
+	if (b->several)
+		return parse_refuse(b->p, "several_digests");
+	if (b->image.len || b->digest.len)
+		r = emit_image(b, b->digest);
 	while (r >= 0 && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v))
 		r = emit_package(b, spdx_purl(v), field(v, "versionInfo"));
 	return r;
@@ -301,10 +359,14 @@ static int record(struct parse *p, struct text record)
 				      &b.from.at);
 	if (text_starts(field(doc, "_type"), "https://in-toto.io/Statement/")) {
 		b.image = field(doc, "subject.0.name");
-		b.digest = image_digest(&p->scratch, field(doc, "subject.0.digest.sha256"));
+		struct json_value list = json_get(doc, "subject"), v;
+		struct json_iter it = json_iter(list);
+		struct text key;
+		while (json_type(list) == JSON_ARRAY && json_next(&it, &key, &v))
+			take_digest(&b, image_digest(&p->scratch, field(v, "digest.sha256")));
 	}
 	r = is_spdx(bom) ? take_spdx(&b, bom) : take_cyclonedx(&b, bom);
-	return r < 0 ? r : b.found ? RECORD_PARSED : RECORD_CONTEXT;
+	return r ? r : b.found ? RECORD_PARSED : RECORD_CONTEXT;
 }
 
 static enum bid bid(struct parse *p, struct text record)

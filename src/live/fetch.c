@@ -131,7 +131,7 @@ static bool set_all(CURL *e, struct live_call *c, const struct live_options *o)
 	    !curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) &&
 	    !curl_easy_setopt(e, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L) &&
 	    !curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) &&
-	    !curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L) &&
+	    !curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L) && !curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->trouble) &&
 	    !curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_ms) &&
 	    !curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)o->total_ms) &&
 	    !curl_easy_setopt(e, CURLOPT_USERAGENT, "pagetrail/" PAGETRAIL_VERSION) &&
@@ -156,6 +156,7 @@ static int call_start(struct run *r, struct live_call *c, struct err *err)
 	c->answer = BUF_INIT(r->o->max_bytes);
 	c->started_ns = r->o->now();
 	c->first_ns = c->ended_ns = TIME_UNKNOWN;
+	c->trouble[0] = '\0';
 	c->easy = curl_easy_init();
 	int rc = c->easy ? add_lines(c, r->o, err) : err_nomem(err);
 	if (!rc && !set_all(c->easy, c, r->o))
@@ -222,12 +223,21 @@ static enum live_outcome outcome_of_status(long status)
 	return status == 404 || status == 405 || status == 410 || status == 501 ? LIVE_NOT_THERE : LIVE_HTTP_ERROR;
 }
 
+/* An answer whose pieces do not say their lengths did not end early: it is none. libcurl has one code for both
+ * (lib/transfer.c: "%s in chunked-encoding"). */
+static bool bad_chunks(const struct live_call *c, CURLcode code)
+{
+	return code == CURLE_RECV_ERROR && strstr(c->trouble, "chunked-encoding");
+}
+
 static enum live_outcome outcome_of(const struct live_call *c, CURLcode code)
 {
 	if (c->too_long)
 		return LIVE_TOO_LONG;
 	if (c->lengths)
 		return LIVE_LENGTH;
+	if (bad_chunks(c, code))
+		return LIVE_NOT_HTTP;
 	switch (code) {
 	case CURLE_OK: return c->excess ? LIVE_LENGTH : outcome_of_status(c->status);
 	case CURLE_COULDNT_RESOLVE_HOST: return LIVE_UNRESOLVED;
@@ -282,7 +292,11 @@ static void say_why(struct live_call *c, CURLcode code, const struct live_option
 		}
 		snprintf(c->why, sizeof(c->why), "more came than the %zu bytes that it said it has", c->answer.len);
 		break;
-	default: snprintf(c->why, sizeof(c->why), "%s", curl_easy_strerror(code));
+	default:
+		if (bad_chunks(c, code))
+			snprintf(c->why, sizeof(c->why), "after %zu bytes: %.200s", c->answer.len, c->trouble);
+		else
+			snprintf(c->why, sizeof(c->why), "%s", curl_easy_strerror(code));
 	}
 }
 

@@ -131,6 +131,7 @@ def misbehaving(box):
         "too-long-said": lambda *_: answer("{\"version\":", length=5000),
         "too-short-said": lambda p, *_: answer(metrics * 3, length=len(metrics)) if p == "/metrics" else not_there(),
         "closes": lambda *_: head + chunk[:500],
+        "bad-chunks": lambda *_: head + b"5\r\nhello\r\nZZZ garbage\r\n\r\n",
         "says-nothing": lambda *_: None,
         "redirects": lambda *_: answer("", "302 Found", [f"Location: {other.url}/server_info"]),
         "endless": pieces_without_end(head, chunk),
@@ -145,7 +146,7 @@ def misbehaving(box):
         "partly": lambda p, *r: answer("sglang:max_total", length=99) if p == "/metrics" else sglang()(p, *r),
         "a-log": lambda p, *_: answer("[2026-09-14 08:00:20] max_total_num_tokens=1, chunked_prefill_size=8192, context_len=2\n"),
     }
-    want = {"slow": {"timed_out", "not_there"}, "too-long-said": {"cut"}, "too-short-said": {"wrong_length", "not_there"}, "closes": {"cut"},
+    want = {"slow": {"timed_out", "not_there"}, "too-long-said": {"cut"}, "too-short-said": {"wrong_length", "not_there"}, "closes": {"cut"}, "bad-chunks": {"not_http"},
             "says-nothing": {"cut"}, "redirects": {"redirected"}, "endless": {"too_long"}, "endless-headers": {"too_long"},
             "no-http": {"not_http"}, "hostile": {"not_understood"}, "error": {"http_error"}, "gone": {"not_there"},
             "another": {"not_understood", "not_there"}, "of-others": {"of_others", "not_there"}, "a-log": {"not_understood"},
