@@ -83,7 +83,7 @@ struct live_call {
 	void *list;
 	size_t header_bytes;
 	char trouble[256]; /* CURL_ERROR_SIZE: the library's own words */
-	char length[32]; /* content-length */
+	char length[32];   /* content-length */
 	bool too_long, excess, wrong, lengths;
 };
 
