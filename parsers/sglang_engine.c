@@ -17,6 +17,8 @@
 #include "sglang_engine_chatter.h"
 #include "sglang_engine_leg.h"
 
+#include "sglang_engine_access.h"
+
 #define NUMBER(name) "(?<" name ">[0-9]+(?:,[0-9]{3})*)"
 
 /* Order counts: the bulk first. Samples are our own, written from the grammar. */
@@ -34,22 +36,6 @@ static const struct line_pattern patterns[] = {
 	.sample = "Prefill batch, #new-seq: 1, #new-token: 8192, #cached-token: 64, token usage: 0.19, "
 		  "#running-req: 0, #queue-req: 2, cuda graph: False, input throughput (token/s): 1234.56",
 	.take = take_batch,
-    },
-    {
-	.name = "access",
-	.regex = "^(?:[0-9A-Za-z:.\\[\\]_-]{1,64}\\x20)?-\\x20\"(?<method>[A-Z]{3,8})\\x20(?<route>[^\\x20\"]*)"
-		 "(?:\\x20HTTP/[0-9.]+)?\"\\x20(?<status>[1-5][0-9]{2})(?:\\x20|$)",
-	.sample = "10.0.3.9:48574 - \"POST /v1/chat/completions HTTP/1.1\" 500 Internal Server Error",
-	.take = take_access,
-    },
-    {
-	.name = "access_aiohttp",
-	.regex =
-	    "^\\S{1,64}\\x20(?:\\S{1,64}\\x20\\S{1,64}\\x20)?\\[(?<clf>[0-9]{1,2}/[A-Z][a-z]{2}/[^\\]]{10,30})\\]\\x20"
-	    "\"(?<method>[A-Z]{3,8})\\x20(?<route>[^\\x20\"]*)(?:\\x20HTTP/[0-9.]+)?\"\\x20(?<status>[1-5][0-9]{2})"
-	    "(?:\\x20|$)",
-	.sample = "10.0.3.9 [14/Sep/2026:03:12:44 +0000] \"GET /route?engine_rank=0 HTTP/1.1\" 200 231 \"-\" \"-\"",
-	.take = take_access,
     },
     {
 	.name = "req_time_stats",
@@ -84,6 +70,15 @@ static const struct line_pattern patterns[] = {
 	.sample = "Finish: obj=GenerateReqInput(rid='31c9aa'), out={'text': 'x', 'meta_info': {'id': '31c9aa', "
 		  "'finish_reason': {'type': 'stop', 'matched': 2}, 'prompt_tokens': 7}}",
 	.take = take_finish,
+    },
+    {
+	.name = "access_aiohttp",
+	.regex =
+	    "^\\S{1,64}\\x20(?:\\S{1,64}\\x20\\S{1,64}\\x20)?\\[(?<clf>[0-9]{1,2}/[A-Z][a-z]{2}/[^\\]]{10,30})\\]\\x20"
+	    "\"(?<method>[A-Z]{3,8})\\x20(?<route>[^\\x20\"]*)(?:\\x20HTTP/[0-9.]+)?\"\\x20(?<status>[1-5][0-9]{2})"
+	    "(?:\\x20|$)",
+	.sample = "10.0.3.9 [14/Sep/2026:03:12:44 +0000] \"GET /route?engine_rank=0 HTTP/1.1\" 200 231 \"-\" \"-\"",
+	.take = take_access,
     },
     {
 	.name = "input_length",
@@ -429,7 +424,9 @@ static int engine_message(struct parse *p, struct text message)
 	int r;
 
 	p->reason = NULL;
-	r = parse_patterns(p, message);
+	r = access_line(p, message);
+	if (r == RECORD_UNPARSED)
+		r = parse_patterns(p, message);
 	if (r != RECORD_UNPARSED || p->reason)
 		return r;
 	if ((at = rejection_at(message)) > 0)

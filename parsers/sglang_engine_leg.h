@@ -575,29 +575,3 @@ static int take_warmup(struct parse *p, const struct match *m, struct text messa
 	event_int(e, LEG_FINISHED, at.ns);
 	return engine_emit(p);
 }
-
-/* --- access lines --- */
-
-static int take_access(struct parse *p, const struct match *m, struct text message)
-{
-	static const char *const own[] = {
-	    "/health",          "/metrics",    "/ping",           "/liveness", "/readiness", "/server_info",
-	    "/get_server_info", "/model_info", "/get_model_info", "/get_load", "/v1/loads"};
-	struct text route = match_group(m, "route"), method = match_group(m, "method"), clf = match_group(m, "clf");
-	struct engine *s = p->state;
-	struct stamp at;
-	struct event *e;
-	size_t used;
-
-	(void)message;
-	route = text_sub(route, 0, MIN(text_find_char(route, '?', 0), route.len));
-	if (text_is(method, "PRI") || starts_any(route, own, ARRAY_SIZE(own)))
-		return RECORD_CONTEXT;
-	if (clf.len > 0 && !s->line.exported && stamp_parse_clf(clf, &at, &used))
-		s->line.ts = at;
-	e = engine_begin(p, EVENT_GATEWAY);
-	event_text(e, GATEWAY_WHAT, TEXT("access"));
-	event_count(e, GATEWAY_STATUS, match_group(m, "status"));
-	event_text(e, GATEWAY_ROUTE, route);
-	return engine_emit(p);
-}

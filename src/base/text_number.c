@@ -53,7 +53,16 @@ bool text_count(struct text t, int64_t *ret)
 	struct text rest = text_from(t, minus), group;
 	bool first = true;
 	uint64_t v = 0, part;
+	size_t plain = 0;
 
+	/* nearly all are short and without a comma */
+	while (plain < rest.len && is_digit(rest.ptr[plain]))
+		plain++;
+	if (plain && plain == rest.len && plain <= 18) {
+		for (size_t i = 0; i < plain; i++)
+			v = v * 10 + (uint64_t)(rest.ptr[i] - '0');
+		return to_int64(minus, v, ret);
+	}
 	if (text_find_char(rest, ',', 0) == SIZE_MAX)
 		return text_int64(t, ret);
 	while (text_split(&rest, ',', &group)) {
@@ -110,6 +119,15 @@ bool number_scaled(const struct number *n, int shift, int64_t *ret)
 	int64_t power = (int64_t)n->whole.len - 1 + n->exponent + shift;
 	uint64_t v = 0;
 
+	if (power < 18) { /* no more digits than fit: nothing to check */
+		for (size_t i = 0; i < n->whole.len && power >= 0; i++, power--)
+			v = v * 10 + (uint64_t)(n->whole.ptr[i] - '0');
+		for (size_t i = 0; i < n->fraction.len && power >= 0; i++, power--)
+			v = v * 10 + (uint64_t)(n->fraction.ptr[i] - '0');
+		for (; v && power >= 0; power--)
+			v *= 10;
+		return to_int64(n->minus, v, ret);
+	}
 	for (int part = 0; part < 2; part++) {
 		struct text digits = part ? n->fraction : n->whole;
 
