@@ -455,7 +455,8 @@ static int engine_json_line(struct parse *p, struct text record)
 	size_t used;
 	int r = json_parse(p->json, record, false, &v, NULL, p->err);
 
-	if (r != 0 || (!json_string(json_get(v, "message"), &text) && !json_string(json_get(v, "msg"), &text)))
+	if (r != 0 || (!json_string(json_get(v, "message"), &text) && !json_string(json_get(v, "msg"), &text) &&
+		       !json_string(json_get(v, "event"), &text)))
 		return r < 0 ? r : RECORD_UNPARSED;
 	s->line.message = text_sub(text, 0, MIN(text_find_char(text, '\n', 0), text.len));
 	for (size_t i = 0; i < ARRAY_SIZE(times) && s->line.ts.ns == TIME_UNKNOWN; i++) {
@@ -677,8 +678,12 @@ static bool json_is_own(struct text t)
 		if (t.ptr[at] != '"')
 			continue;
 		end = py_string_end(t, at, &torn);
-		if (depth == 1 && text_starts(text_from(t, at), "\"message\":")) {
-			t = skip_blanks(text_from(t, at + sizeof("\"message\":") - 1));
+		size_t key = depth != 1                                      ? 0
+			     : text_starts(text_from(t, at), "\"message\":") ? 10
+			     : text_starts(text_from(t, at), "\"event\":")   ? 8
+									     : 0;
+		if (key) {
+			t = skip_blanks(text_from(t, at + key));
 			return t.len > 1 && t.ptr[0] == '"' && is_own(text_from(t, 1));
 		}
 		at = end - 1;

@@ -113,8 +113,18 @@ static size_t place_length(struct text t)
 		return n;
 	if (t.ptr[n] != ':')
 		return 0;
-	if (!text_eq(text_sub(t, dot, n - dot), TEXT(".py")))
-		return n + 1 < t.len && t.ptr[n + 1] == ' ' ? n + 1 : 0;
+	if (!text_eq(text_sub(t, dot, n - dot), TEXT(".py"))) {
+		/* loguru's logger:function:123; Python's own LEVEL:logger:message */
+		size_t at = n + 1, line;
+
+		while (at < t.len && at < n + 80 && py_word(t.ptr[at]))
+			at++;
+		for (line = at + 1; line < t.len && is_digit(t.ptr[line]);)
+			line++;
+		if (at > n + 1 && at < t.len && t.ptr[at] == ':' && line > at + 1 && line < t.len && t.ptr[line] == ' ')
+			return line;
+		return n + 1 < t.len && (t.ptr[n + 1] == ' ' || text_starts(t, "sglang.")) ? n + 1 : 0;
+	}
 	for (n++; n < t.len && is_digit(t.ptr[n]);)
 		n++;
 	return n < t.len && t.ptr[n] == ':' ? n + 1 : n;
@@ -220,6 +230,9 @@ static void level_first(struct text t, struct line *line)
 		line->style = STYLE_CUSTOM;
 		line->message = skip_blanks(text_from(t, used));
 		strip_prefixes(line, true);
+	} else if (text_starts(t, "sglang.")) {
+		line->message = t;
+		strip_prefixes(line, false);
 	}
 }
 

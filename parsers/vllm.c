@@ -12,6 +12,8 @@
 
 #include "vllm_line.h"
 
+#include "vllm_custom.h"
+
 #include "vllm_boot.h"
 #include "vllm_leg.h"
 
@@ -39,6 +41,42 @@ static bool is_own(struct text t)
 	};
 
 	return t.len > 0 && memchr("NsFGPRIEMDv", t.ptr[0], 11) && starts_any(t, own, ARRAY_SIZE(own));
+}
+
+/* Does it begin as a message of which nobody else has the like? What begins in few letters does not count. */
+static bool begins_known(struct text t)
+{
+	for (size_t i = 0; t.len > 11 && i < ARRAY_SIZE(patterns); i++)
+		if (patterns[i].starts[0] == t.ptr[0] && strlen(patterns[i].starts) >= 12 &&
+		    text_starts(t, patterns[i].starts) && !text_starts(t, "Uvicorn ") &&
+		    !text_starts(t, "Application "))
+			return true;
+	return is_own(t);
+}
+
+/* The same where nothing else says that it is vLLM's log: SGLang, uvicorn and Dynamo have some of the words, too. */
+static bool begins_own(struct text t)
+{
+	static const char *const own[] = {"Received request ", "Added request ", "Aborted request(s) ",
+					  "Generated response ", "Reqid: "};
+
+	return starts_any(t, own, ARRAY_SIZE(own));
+}
+
+/* A line in the words of a site's own logging (vllm_custom.h). strict: no word of another log. */
+static bool read_custom(struct text t, struct arena *a, bool strict, struct line *line)
+{
+	struct line custom = *line;
+	bool own = false;
+
+	if (t.len < 20 || !(t.ptr[0] == '{' ? custom_json(t, a, &custom, &own) : custom_text(t, &custom, &own)) ||
+	    !(own || (!strict ? begins_known(custom.message)
+			      : begins_own(custom.message) || (t.ptr[0] != '{' && is_own(custom.message)))))
+		return false;
+	*line = custom;
+	line->enveloped = line->custom = true;
+	line->uvicorn = false;
+	return true;
 }
 
 /* Where the words of a refusal begin behind "ValueError: " or "vllm.exceptions.VLLMValidationError: "; 0: nowhere. */
@@ -154,6 +192,17 @@ static void stamp_of_neighbour(struct parse *p, struct vllm *s)
 		s->line.ts.quality = STAMP_INTERPOLATED;
 }
 
+/* A site's own time has a date. */
+static void custom_stamp(struct parse *p, struct vllm *s)
+{
+	if (p->fallback.quality == STAMP_ZONED && s->line.ts.quality != STAMP_ZONED)
+		s->line.ts = p->fallback;
+	if (s->line.ts.ns == TIME_UNKNOWN)
+		stamp_of_neighbour(p, s);
+	else
+		s->last = s->line.ts;
+}
+
 /* --- uvicorn --- */
 
 /* 10.0.0.9:53132 - "POST /v1/chat/completions HTTP/1.1" 200 OK: by hand, most of a busy server's log */
@@ -206,7 +255,10 @@ static int enveloped(struct parse *p, struct vllm *s)
 	struct text message = s->line.message;
 	int r;
 
-	line_stamp(p, s);
+	if (!s->line.custom || s->line.day.len)
+		line_stamp(p, s);
+	else
+		custom_stamp(p, s);
 	if (message.len == 0) {
 		r = RECORD_CONTEXT;
 	} else if (message.ptr[0] == '{' || message.ptr[0] == '[') {
@@ -320,7 +372,10 @@ static int vllm_record(struct parse *p, struct text record)
 
 	s->torn = false;
 	p->reason = NULL;
-	s->line = line_read(unpaint(&p->scratch, record));
+	record = unpaint(&p->scratch, record);
+	s->line = line_read(record);
+	if (!s->line.enveloped && !s->line.uvicorn)
+		(void)read_custom(s->line.message, &p->scratch, false, &s->line);
 	if (s->dp_size < 2 && s->line.dp.len > 0 && !text_is(s->line.dp, "0"))
 		s->dp_size = 2; /* at least */
 	return s->line.enveloped ? enveloped(p, s) : bare_line(p, s);
@@ -337,6 +392,8 @@ static enum bid vllm_bid(struct parse *p, struct text record)
 	struct line line = line_read(unpaint(&p->scratch, record));
 
 	if (line.enveloped || line.own_process || is_own(line.message))
+		return BID_STRONG;
+	if (!line.uvicorn && read_custom(line.message, &p->scratch, true, &line))
 		return BID_STRONG;
 	if (line.uvicorn && holds(text_sub(line.message, 0, 160), " - \"") &&
 	    holds(text_sub(line.message, 0, 160), " /v1/"))
@@ -355,7 +412,7 @@ static int vllm_open(struct parse *p)
 const struct parser parser_vllm = {
     .name = "vllm",
     .summary = "vLLM's text log: start-up, KV cache, requests, rejections, hand-offs (NIXL), block tables of a crash",
-    .checked = "0.8 to 0.22 output, source of 0.6 to 2026-08 (0.27)",
+    .checked = "0.8 to 0.22 output, source of 0.6 to 2026-08 (0.27); loggers that replace its own",
     .shape = SHAPE_LINES,
     .hosts = "dynamo",
     .emits = 1u << EVENT_BOOT | 1u << EVENT_LEG | 1u << EVENT_LOAD | 1u << EVENT_GATEWAY | 1u << EVENT_PAGE,

@@ -11,6 +11,7 @@
 struct line {
 	bool enveloped;      /* LEVEL MM-DD HH:MM:SS [file.py:123] */
 	bool uvicorn;        /* "INFO:     ", no time */
+	bool custom;         /* a site's own envelope: the time, if any, is in ts */
 	bool own_process;    /* one of vLLM's processes stands in front */
 	struct text rank;    /* DP0, TP0_EP0: of the process that wrote it */
 	struct text dp;      /* digits of DP */

@@ -6,7 +6,7 @@
  *   NAME-1    | TIME line                 docker compose logs, the names padded; TIME with --timestamps
  *   TIME NAME.1.ID@NODE    | line         docker service logs
  *   NAMESPACE POD CONTAINER TIME line     stern; NAMESPACE when it follows several, TIME with --timestamps
- *   [POD CONTAINER] line, [POD] line      kubetail
+ *   [POD CONTAINER] line, [POD] line      kubetail; a pod alone is one when it ends in those five characters
  * TIME is RFC 3339 with nine digits of fraction (RFC3339NanoFixed: containerd log/log.go, moby jsonmessage, kubelet
  * pkg/kubelet/kuberuntime/logs); these programs have joined what the runtime cut. stdout and stderr are one. Terminal colours round
  * the names are passed over. Words are taken for a pod only when they end as Kubernetes ends pods' names: in five characters of
@@ -62,7 +62,8 @@ static bool take_char(struct text *t, char c)
 	return true;
 }
 
-static bool is_pod(struct text t)
+/* numbered: also a member of a set. */
+static bool is_pod(struct text t, bool numbered)
 {
 	size_t dash = text_rfind_char(t, '-'), digits = 0, odd = 0;
 
@@ -74,7 +75,7 @@ static bool is_pod(struct text t)
 		digits += digit;
 		odd += !memchr("bcdfghjklmnpqrstvwxz2456789", t.ptr[i], 27);
 	}
-	return digits == t.len - dash - 1 ? digits < 5 : !odd && t.len - dash == 6;
+	return digits == t.len - dash - 1 ? numbered && digits < 5 : !odd && t.len - dash == 6;
 }
 
 /* "[pod/NAME/CONTAINER] ", "[POD CONTAINER] ", "[POD] " */
@@ -89,13 +90,13 @@ static bool read_bracket(struct text *t, struct wrapped *w)
 	kubectl = text_starts(rest, "pod/");
 	rest = text_from(rest, kubectl ? 4 : 0);
 	w->pod = take_word(&rest, true);
-	if (!w->pod.len || (!kubectl && !is_pod(w->pod)))
+	if (!w->pod.len || (!kubectl && !is_pod(w->pod, true)))
 		return false;
 	if (take_char(&rest, kubectl ? '/' : ' ')) {
 		w->container = take_word(&rest, true);
 		if (!w->container.len)
 			return false;
-	} else if (kubectl) {
+	} else if (kubectl || !is_pod(w->pod, false)) { /* "[gpu-01] " is a host's, too */
 		return false;
 	}
 	if (!take_char(&rest, ']'))
@@ -114,9 +115,9 @@ static bool read_words(struct text *t, struct wrapped *w)
 
 	if (!word.len || !take_char(&rest, ' '))
 		return false;
-	if (!is_pod(word)) {
+	if (!is_pod(word, true)) {
 		word = take_word(&rest, true);
-		if (!is_pod(word) || !take_char(&rest, ' '))
+		if (!is_pod(word, true) || !take_char(&rest, ' '))
 			return false;
 	}
 	w->pod = word;
