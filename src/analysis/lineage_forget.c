@@ -14,8 +14,6 @@
 
 static void mark_pool(const struct page_pool *p, uint8_t *live)
 {
-	for (uint32_t page = 0; page < p->top; page++)
-		live[p->owner[page]] = 1;
 	for (uint32_t i = SLOTS_FIXED; i < p->n_slots; i++)
 		if (p->slots[i].pages)
 			live[p->slots[i].actor] = 1;
@@ -37,8 +35,6 @@ static void sweep_mark(const struct sweep *s, uint8_t *live)
 static int renumber_pool(struct page_pool *p, const uint32_t *to, struct err *err)
 {
 	int rc = 0;
-	for (uint32_t page = 0; page < p->top; page++)
-		p->owner[page] = to[p->owner[page]];
 	for (uint32_t i = SLOTS_FIXED; i < p->n_slots; i++)
 		if (p->slots[i].pages)
 			p->slots[i].actor = to[p->slots[i].actor];

@@ -33,13 +33,13 @@ int grow32(void **p, uint32_t *cap, uint32_t n, size_t size, struct err *err)
 }
 
 /* Fresh pages come from calloc, so that a large pool costs only what is touched of it. */
-int grow_pages(uint32_t **p, uint32_t old, uint32_t n, struct err *err)
+int grow_pages(void **p, size_t size, uint32_t old, uint32_t n, struct err *err)
 {
-	uint32_t *q = calloc(n, sizeof(*q));
+	void *q = calloc(n, size);
 	if (!q)
 		return err_nomem(err);
 	if (*p)
-		memcpy(q, *p, old * sizeof(*q));
+		memcpy(q, *p, old * size);
 	free(*p);
 	*p = q;
 	return 0;
@@ -56,17 +56,11 @@ int pages_grow(struct page_pool *p, uint32_t end, struct err *err)
 		n *= 2;
 	if (p->limit >= end && p->limit < n)
 		n = p->limit;
-	int rc = grow_pages(&p->owner, p->n, n, err);
-	if (rc == 0)
-		rc = grow_pages(&p->alloc, p->n, n, err);
-	if (rc == 0)
-		rc = grow_pages(&p->content, p->n, n, err);
-	if (rc == 0)
-		rc = grow_pages(&p->seen, p->n, n, err);
+	int rc = grow_pages((void **)&p->pages, sizeof(*p->pages), p->n, n, err);
 	if (rc == 0 && p->pend)
-		rc = grow_pages(&p->pend, p->n, n, err);
+		rc = grow_pages((void **)&p->pend, sizeof(*p->pend), p->n, n, err);
 	if (rc == 0 && p->attached)
-		rc = grow_pages(&p->attached, p->n, n, err);
+		rc = grow_pages((void **)&p->attached, sizeof(*p->attached), p->n, n, err);
 	if (rc == 0)
 		p->n = n;
 	return rc;
@@ -74,13 +68,11 @@ int pages_grow(struct page_pool *p, uint32_t end, struct err *err)
 
 void pages_drop(struct page_pool *p)
 {
-	free(p->owner);
-	free(p->alloc);
-	free(p->content);
-	free(p->seen);
+	free(p->pages);
 	free(p->pend);
 	free(p->attached);
-	p->owner = p->alloc = p->content = p->seen = p->pend = p->attached = NULL;
+	p->pages = NULL;
+	p->pend = p->attached = NULL;
 	p->n = 0;
 }
 
@@ -90,12 +82,16 @@ int slot_new(struct page_pool *p, uint32_t actor, struct mark at, uint32_t *ret,
 	if (i) {
 		p->free_slot = p->slots[i].actor;
 	} else {
-		int rc = grow32((void **)&p->slots, &p->cap_slots, p->n_slots, sizeof(*p->slots), err);
+		uint32_t cap = p->cap_slots;
+		int rc = grow32((void **)&p->marks, &cap, p->n_slots, sizeof(*p->marks), err);
+		if (rc == 0)
+			rc = grow32((void **)&p->slots, &p->cap_slots, p->n_slots, sizeof(*p->slots), err);
 		if (rc < 0)
 			return rc;
 		i = p->n_slots++;
 	}
-	p->slots[i] = (struct slot){actor, 0, at};
+	p->slots[i] = (struct slot){.actor = actor};
+	p->marks[i] = at;
 	*ret = i;
 	return 0;
 }
@@ -109,27 +105,6 @@ void slot_drop(struct page_pool *p, uint32_t i, uint32_t pages)
 		p->slots[i].actor = p->free_slot;
 		p->free_slot = i;
 	}
-}
-
-/* Points pages [first, end) of `array` to slot `to`. */
-void slot_set(struct page_pool *p, uint32_t *array, uint32_t first, uint32_t end, uint32_t to)
-{
-	p->slots[to].pages += end - first;
-	for (uint32_t a = first; a < end;) {
-		uint32_t old = array[a], b = a;
-		while (b < end && array[b] == old)
-			array[b++] = to;
-		slot_drop(p, old, b - a);
-		a = b;
-	}
-}
-
-uint32_t same_owner(const struct page_pool *p, uint32_t first, uint32_t end)
-{
-	uint32_t stop = first + 1;
-	while (stop < end && p->owner[stop] == p->owner[first])
-		stop++;
-	return stop;
 }
 
 /* ---- holds ---- */
@@ -221,7 +196,7 @@ int share_add(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end,
 {
 	int rc = 0;
 	if (!p->attached)
-		rc = grow_pages(&p->attached, 0, p->n, err);
+		rc = grow_pages((void **)&p->attached, sizeof(*p->attached), 0, p->n, err);
 	if (rc == 0)
 		rc = share_cut(p, h, first, end, err);
 	if (rc >= 0)

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "lineage.h"
 
 enum { SLOT_NONE = 0, SLOT_CLEARED = 1, SLOTS_FIXED = 2 };
@@ -12,8 +14,17 @@ enum { POOLS_MAX = 1024, ACTORS_MAX = 1 << 30 };
 struct slot {
 	uint32_t actor;
 	uint32_t pages; /* pages that rest on it; free when 0, then `actor` is the next free slot */
-	struct mark at;
 };
+
+/* Eight bytes, since a worn pool is in pieces: a piece then lies in one cache line, and most pools in the second level. */
+struct page {
+	uint32_t alloc : 31;   /* slot of its last alloc */
+	uint32_t owned : 1;    /* by the actor of that slot, still */
+	uint32_t content : 30; /* slot of its last write or recv */
+	uint32_t seen : 2;     /* of its owner: SEEN_ */
+};
+_Static_assert(sizeof(struct page) == 8, "compared as a whole");
+_Static_assert(2 * (uint64_t)POOL_MAX_PAGES + SLOTS_FIXED + 1 < 1u << 30, "slots have room");
 
 struct share {
 	uint32_t first, count, no;
@@ -53,10 +64,11 @@ struct pend { /* one page that was read before its reader filled it: stale, or n
 
 struct page_pool {
 	uint32_t n, top; /* allocated, touched */
-	uint32_t *owner, *alloc, *content, *seen;
+	struct page *pages;
 	uint32_t *pend;     /* NULL until a page is pending; index + 1 */
 	uint32_t *attached; /* NULL until a page is shared */
-	struct slot *slots;
+	struct slot *slots; /* small, for they are looked at as often as pages are */
+	struct mark *marks; /* their records */
 	uint32_t n_slots, cap_slots, free_slot;
 	struct pend *pends;
 	uint32_t n_pends, cap_pends, free_pend, live_pends;
@@ -97,15 +109,27 @@ static inline uint64_t edge_key(uint32_t reader, uint32_t owner, enum edge_kind 
 }
 
 /* --- lineage_pool.c --- */
-/* Where the stretch of pages with the owner of `first` ends. */
-uint32_t same_owner(const struct page_pool *p, uint32_t first, uint32_t end);
+/* 0: nobody. An owner took its page by the last alloc of it, or another one would be the owner. */
+static inline uint32_t page_owner(const struct page_pool *p, uint32_t page)
+{
+	return p->pages[page].owned ? p->slots[p->pages[page].alloc].actor : 0;
+}
+
+/* Where the stretch of pages that fare like `first` ends. */
+static inline uint32_t page_alike(const struct page_pool *p, uint32_t first, uint32_t end)
+{
+	uint32_t stop = first + 1;
+	while (stop < end && !memcmp(&p->pages[stop], &p->pages[first], sizeof(*p->pages)))
+		stop++;
+	return stop;
+}
+
 int grow32(void **p, uint32_t *cap, uint32_t n, size_t size, struct err *err) MUST_CHECK;
-int grow_pages(uint32_t **p, uint32_t old, uint32_t n, struct err *err) MUST_CHECK;
+int grow_pages(void **p, size_t size, uint32_t old, uint32_t n, struct err *err) MUST_CHECK;
 int pages_grow(struct page_pool *p, uint32_t end, struct err *err) MUST_CHECK;
 void pages_drop(struct page_pool *p);
 int slot_new(struct page_pool *p, uint32_t actor, struct mark at, uint32_t *ret, struct err *err) MUST_CHECK;
 void slot_drop(struct page_pool *p, uint32_t i, uint32_t pages);
-void slot_set(struct page_pool *p, uint32_t *array, uint32_t first, uint32_t end, uint32_t to);
 struct hold *hold_find(const struct page_pool *p, uint32_t actor);
 int hold_get(struct page_pool *p, uint32_t actor, uint32_t no, struct hold **ret, struct err *err) MUST_CHECK;
 void hold_drop(struct page_pool *p, struct hold *h);
@@ -119,14 +143,16 @@ int taken_add(struct hold *h, uint32_t first, uint32_t end, struct mark at, stru
 const struct mark *taken_find(const struct hold *h, uint32_t page, uint32_t *stop);
 
 /* --- lineage_seen.c: what a log shows of the reading of each request --- */
+/* Pages [first, end) are alike, except where nothing is said of that; h may be NULL unless it is the one that acts. */
 uint64_t pages_in(const struct sweep *s, uint32_t first, uint32_t end); /* stretches are worth their pages */
-/* It no longer owns the pages; h may be NULL. */
-void seen_taken(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
-void seen_owned(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
-void seen_given_back(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
-void seen_read(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t actor, uint32_t first, uint32_t end);
-void seen_written(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
-void seen_got(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
+void seen_taken(struct hold *h, uint32_t seen, uint64_t pages);         /* it no longer owns them */
+void seen_owned(const struct sweep *s, struct hold *h, uint32_t first, uint32_t end);
+void seen_given_back(const struct sweep *s, struct hold *h, uint32_t seen, uint32_t first, uint32_t end);
+void seen_begins(struct sweep *s, struct hold *h); /* its first read */
+void seen_read(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end);
+/* Not alike: */
+void seen_written(struct page_pool *p, const struct hold *h, uint32_t first, uint32_t end);
+void seen_got(struct sweep *s, struct hold *h, uint64_t pages); /* content of its own came to so many */
 void seen_tokens(struct sweep *s, const struct hold *h, const struct sweep_op *op);
 void seen_shared(const struct sweep *s, struct hold *h);
 void seen_life(struct cover *c); /* a new time begins */
@@ -139,5 +165,6 @@ void cover_blind(struct sweep *s, uint32_t actor);
 /* Settles what `reader` (0: everybody) has waiting on pages [first, end). filled: its own content has arrived. */
 int pend_settle(struct sweep *s, uint32_t pool, uint32_t reader, uint32_t first, uint32_t end, bool filled,
 		struct err *err) MUST_CHECK;
-/* The actor of op looks at pages [first, end). */
-int read_pages(struct sweep *s, const struct sweep_op *op, uint32_t first, uint32_t end, struct err *err) MUST_CHECK;
+/* The actor of op looks at pages [first, end). h: what it holds; NULL: nothing. */
+int read_pages(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t first, uint32_t end,
+	       struct err *err) MUST_CHECK;

@@ -100,7 +100,7 @@ static int pend_add(struct sweep *s, uint32_t pool, const struct verdict_of *v, 
 	struct page_pool *p = &s->pools[pool];
 	int rc = 0;
 	if (!p->pend)
-		rc = grow_pages(&p->pend, 0, p->n, err);
+		rc = grow_pages((void **)&p->pend, sizeof(*p->pend), 0, p->n, err);
 	for (uint32_t page = first; rc == 0 && page < end; page++) {
 		uint32_t i = p->pend[page];
 		while (i && (p->pends[i - 1].reader != v->reader || p->pends[i - 1].owner != v->owner))
@@ -177,16 +177,16 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 		       uint32_t share_no, const struct mark *own, struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
-	const struct slot *c = &p->slots[p->content[first]], *a = &p->slots[p->alloc[first]];
+	struct page at = p->pages[first];
 	struct verdict_of v = {.reader = op->actor, .read = op->at};
 	if (own)
 		v.alloc = *own;
 	uint32_t written = 0;
-	if (p->content[first] >= SLOTS_FIXED) {
-		v.owner = c->actor;
-		v.write = c->at;
-		written = c->at.no;
-	} else if (p->content[first] == SLOT_NONE && !p->known) {
+	if (at.content >= SLOTS_FIXED) {
+		v.owner = p->slots[at.content].actor;
+		v.write = p->marks[at.content];
+		written = v.write.no;
+	} else if (at.content == SLOT_NONE && !p->known) {
 		cover_break(s, op->actor);
 		cover_blind(s, op->actor);
 		s->unsure |= op->actor == s->focus;
@@ -196,13 +196,14 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 		s->reader = op->actor;
 		s->unsure |= !own && !share_no;
 	}
-	if (s->focus && !p->known && !p->alloc[first] && (op->actor == s->focus || v.owner == s->focus))
+	if (s->focus && !p->known && !at.alloc && (op->actor == s->focus || v.owner == s->focus))
 		s->unsure = true;
 	if (p->hole_no > written) /* a lost record may have put another content there since */
 		cover_blind(s, op->actor);
 	v.certain = p->hole_no <= MAX(written, own ? own->no : 0);
 	if (v.owner && share_no) {
-		bool legit = written < share_no || (p->alloc[first] && a->actor == v.owner && a->at.no < share_no);
+		bool legit = written < share_no ||
+			     (at.alloc && p->slots[at.alloc].actor == v.owner && p->marks[at.alloc].no < share_no);
 		v.kind = legit ? EDGE_SHARED : EDGE_LATE_WRITE;
 		v.certain |= legit;
 		return edge_add(s, op->pool, &v, first, end, err);
@@ -233,8 +234,8 @@ static int read_apart(struct sweep *s, const struct sweep_op *op, struct hold *h
 		} else if (h && i < h->n_shares) {
 			stop = MIN(end, h->shares[i].first);
 		}
-		const struct slot *a = &p->slots[p->alloc[first]];
-		const struct mark *own = p->alloc[first] && a->actor == op->actor ? &a->at : NULL;
+		uint32_t slot = p->pages[first].alloc;
+		const struct mark *own = slot && p->slots[slot].actor == op->actor ? &p->marks[slot] : NULL;
 		if (!own && h && h->n_taken)
 			own = taken_find(h, first, &stop);
 		int rc = read_judged(s, op, h, first, stop, no, own, err);
@@ -245,26 +246,20 @@ static int read_apart(struct sweep *s, const struct sweep_op *op, struct hold *h
 	return 0;
 }
 
-int read_pages(struct sweep *s, const struct sweep_op *op, uint32_t first, uint32_t end, struct err *err)
+int read_pages(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t first, uint32_t end,
+	       struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
-	const uint32_t *content = p->content, *alloc = p->alloc;
-	struct hold *h = hold_find(p, op->actor);
-	seen_read(s, p, h, op->actor, first, end);
-	while (first < end) {
-		uint32_t c = content[first], a = alloc[first], stop = first + 1;
-		if (c >= SLOTS_FIXED && p->slots[c].actor == op->actor) { /* its own: the alloc does not matter */
-			while (stop < end && content[stop] == c)
-				stop++;
-			first = stop;
-			continue;
-		}
-		while (stop < end && content[stop] == c && alloc[stop] == a)
-			stop++;
-		int rc = read_apart(s, op, h, first, stop, err);
-		if (rc < 0)
-			return rc;
-		first = stop;
+	int rc = 0;
+	if (h && !h->reads)
+		seen_begins(s, h);
+	for (uint32_t stop; rc == 0 && first < end; first = stop) {
+		uint32_t c = p->pages[first].content;
+		stop = page_alike(p, first, end);
+		if (h && h->unread)
+			seen_read(s, p, h, first, stop);
+		if (c < SLOTS_FIXED || p->slots[c].actor != op->actor)
+			rc = read_apart(s, op, h, first, stop, err);
 	}
-	return 0;
+	return rc;
 }

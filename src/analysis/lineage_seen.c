@@ -16,77 +16,59 @@ uint64_t pages_in(const struct sweep *s, uint32_t first, uint32_t end)
 	return s->bounds ? s->bounds[end] - s->bounds[first] : end - first;
 }
 
-void seen_taken(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
+void seen_taken(struct hold *h, uint32_t seen, uint64_t pages)
 {
-	uint64_t n = 0;
-	for (uint32_t page = first; h && page < end; page++)
-		n += p->seen[page] != SEEN_READ;
-	if (h)
-		h->unread -= MIN(h->unread, n);
+	if (h && seen != SEEN_READ)
+		h->unread -= MIN(h->unread, pages);
 }
 
-void seen_owned(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
+void seen_owned(const struct sweep *s, struct hold *h, uint32_t first, uint32_t end)
 {
-	for (uint32_t page = first; page < end; page++)
-		p->seen[page] = SEEN_NOT;
 	h->unread += end - first;
 	h->held += pages_in(s, first, end);
 	if (!h->first_page)
 		h->first_page = first + 1;
 }
 
-void seen_given_back(const struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
+void seen_given_back(const struct sweep *s, struct hold *h, uint32_t seen, uint32_t first, uint32_t end)
 {
-	uint64_t n = 0;
-	for (uint32_t page = first, stop; page < end; page = stop) {
-		uint32_t seen = p->seen[page];
-		for (stop = page + 1; stop < end && p->seen[stop] == seen; stop++)
-			;
-		if (seen == SEEN_READ)
-			continue;
-		h->idle |= seen == SEEN_NOT;
-		h->passed += pages_in(s, page, stop);
-		n += stop - page;
-	}
-	h->unread -= MIN(h->unread, n);
+	if (seen == SEEN_READ)
+		return;
+	h->idle |= seen == SEEN_NOT;
+	h->passed += pages_in(s, first, end);
+	h->unread -= MIN(h->unread, (uint64_t)end - first);
+}
+
+void seen_begins(struct sweep *s, struct hold *h)
+{
+	s->covers[h->cover].read = true;
+	h->reads = true;
 }
 
 /* Once all that it owns has been read there is nothing to note until it takes more. */
-void seen_read(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t actor, uint32_t first, uint32_t end)
+void seen_read(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
 {
-	if (h && !h->reads) {
-		s->covers[h->cover].read = true;
-		h->reads = true;
-	}
-	for (uint32_t page = first; h && h->unread > 0 && page < end; page++) {
-		if (p->owner[page] != actor || p->seen[page] == SEEN_READ)
-			continue;
-		p->seen[page] = SEEN_READ;
-		h->unread--;
-		h->shown += pages_in(s, page, page + 1);
-	}
+	if (p->pages[first].seen == SEEN_READ || page_owner(p, first) != h->actor)
+		return;
+	uint32_t n = (uint32_t)MIN(h->unread, (uint64_t)end - first);
+	for (uint32_t page = first; page < first + n; page++)
+		p->pages[page].seen = SEEN_READ;
+	h->unread -= n;
+	h->shown += pages_in(s, first, first + n);
 }
 
-void seen_written(struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
+void seen_written(struct page_pool *p, const struct hold *h, uint32_t first, uint32_t end)
 {
 	for (uint32_t page = first; h && h->reads && h->unread > 0 && page < end; page++)
-		if (p->owner[page] == h->actor && p->seen[page] == SEEN_NOT)
-			p->seen[page] = SEEN_WRITTEN;
+		if (p->pages[page].seen == SEEN_NOT && page_owner(p, page) == h->actor)
+			p->pages[page].seen = SEEN_WRITTEN;
 }
 
-void seen_got(struct sweep *s, struct page_pool *p, struct hold *h, uint32_t first, uint32_t end)
+void seen_got(struct sweep *s, struct hold *h, uint64_t pages)
 {
-	if (!h)
-		return;
 	struct cover *c = &s->covers[h->cover];
 	h->got = true;
-	for (uint32_t page = first, stop; page < end; page = stop) {
-		uint32_t slot = p->content[page];
-		for (stop = page + 1; stop < end && p->content[stop] == slot; stop++)
-			;
-		if (slot < SLOTS_FIXED || p->slots[slot].actor != h->actor)
-			c->got_pages = at_most(c->got_pages + pages_in(s, page, stop));
-	}
+	c->got_pages = at_most(c->got_pages + pages);
 }
 
 /* Once a record. */

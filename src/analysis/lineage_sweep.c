@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lineage_sweep.c - the sweep: page operations of one worker, in order, give the foreign reads
  *
- * Per page three numbers: owner, and the slots of the last alloc and of the content. Runs of pages with equal slots are
- * judged at once (lineage_read.c).
+ * Per page two numbers: the slots of the last alloc, whose actor is the owner until it gives the page back, and of the
+ * content. Stretches of pages that fare alike are judged at once (lineage_read.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static int tell_holders(struct sweep *s, uint32_t pool, uint32_t actor, uint32_t
 {
 	struct page_pool *p = &s->pools[pool];
 	for (uint32_t page = first; page < end; page++) {
-		uint32_t owner = p->owner[page];
+		uint32_t owner = page_owner(p, page);
 		if (owner && owner != actor) {
 			struct hold *h = hold_find(p, owner);
 			int rc = h ? runset_add(&h->todo, page, 1, err) : 0;
@@ -37,53 +37,73 @@ static int tell_holders(struct sweep *s, uint32_t pool, uint32_t actor, uint32_t
 	return 0;
 }
 
-/* Whoever still holds something keeps in mind when it took these pages. */
-static int keep_allocs(struct page_pool *p, uint32_t actor, uint32_t first, uint32_t end, struct err *err)
+/* Whoever still holds something keeps in mind when it took these pages, which rest on one alloc. */
+static int keep_alloc(struct page_pool *p, uint32_t actor, uint32_t first, uint32_t end, struct err *err)
 {
-	int rc = 0;
-	for (uint32_t stop; rc == 0 && first < end; first = stop) {
-		uint32_t slot = p->alloc[first];
-		for (stop = first + 1; stop < end && p->alloc[stop] == slot; stop++)
-			;
-		const struct slot *a = &p->slots[slot];
-		struct hold *h = slot && a->actor != actor ? hold_find(p, a->actor) : NULL;
-		if (h && a->at.no >= h->first_no)
-			rc = taken_add(h, first, stop, a->at, err);
+	uint32_t slot = p->pages[first].alloc;
+	uint32_t by = p->slots[slot].actor;
+	struct hold *h = slot && by != actor ? hold_find(p, by) : NULL;
+	return h && p->marks[slot].no >= h->first_no ? taken_add(h, first, end, p->marks[slot], err) : 0;
+}
+
+/* The pages are alike. false: it owned them before. */
+static bool change_owner(struct sweep *s, struct page_pool *p, uint32_t actor, struct hold *h, uint32_t first,
+			 uint32_t end)
+{
+	uint32_t old = page_owner(p, first);
+	if (old == actor)
+		return false;
+	if (old) { /* taken from a living owner: its free was never seen */
+		cover_break(s, old);
+		struct hold *other = hold_find(p, old);
+		if (other)
+			other->owned -= MIN(other->owned, end - first);
+		seen_taken(other, p->pages[first].seen, end - first);
 	}
-	return rc;
+	h->owned += end - first;
+	seen_owned(s, h, first, end);
+	return true;
 }
 
 static int alloc_pages(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, uint32_t first,
 		       uint32_t end, struct err *err)
 {
 	struct page_pool *p = &s->pools[op->pool];
+	p->slots[slot].pages += end - first;
 	for (uint32_t page = first, stop; page < end; page = stop) {
-		uint32_t old = p->owner[page];
-		stop = same_owner(p, page, end);
-		if (old == op->actor)
-			continue;
-		if (old) { /* taken from a living owner: its free was never seen */
-			cover_break(s, old);
-			struct hold *other = hold_find(p, old);
-			if (other)
-				other->owned -= MIN(other->owned, stop - page);
-			seen_taken(p, other, page, stop);
-		}
+		stop = page_alike(p, page, end);
+		struct page old = p->pages[page], now = {.alloc = slot, .owned = true, .content = old.content};
+		int rc = keep_alloc(p, op->actor, page, stop, err);
+		if (rc < 0)
+			return rc;
+		now.seen = change_owner(s, p, op->actor, h, page, stop) ? SEEN_NOT : old.seen;
 		for (uint32_t i = page; i < stop; i++)
-			p->owner[i] = op->actor;
-		h->owned += stop - page;
-		seen_owned(s, p, h, page, stop);
+			p->pages[i] = now;
+		slot_drop(p, old.alloc, stop - page);
 	}
-	int rc = keep_allocs(p, op->actor, first, end, err);
-	if (rc < 0)
-		return rc;
-	slot_set(p, p->alloc, first, end, slot);
 	if (s->implied && p->attached) {
-		rc = tell_holders(s, op->pool, op->actor, first, end, err);
+		int rc = tell_holders(s, op->pool, op->actor, first, end, err);
 		if (rc < 0)
 			return rc;
 	}
 	return s->implied ? runset_add(&h->todo, first, end - first, err) : 0;
+}
+
+/* Points pages to the slot of their new content; returns how many held none of the actor's before. */
+static uint64_t set_content(const struct sweep *s, struct page_pool *p, uint32_t actor, uint32_t slot, uint32_t first,
+			    uint32_t end)
+{
+	uint64_t others = 0;
+	p->slots[slot].pages += end - first;
+	for (uint32_t page = first, stop; page < end; page = stop) {
+		uint32_t old = p->pages[page].content;
+		for (stop = page; stop < end && p->pages[stop].content == old; stop++)
+			p->pages[stop].content = slot;
+		if (old < SLOTS_FIXED || p->slots[old].actor != actor)
+			others += pages_in(s, page, stop);
+		slot_drop(p, old, stop - page);
+	}
+	return others;
 }
 
 static int write_pages(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, uint32_t first,
@@ -91,15 +111,15 @@ static int write_pages(struct sweep *s, const struct sweep_op *op, struct hold *
 {
 	struct page_pool *p = &s->pools[op->pool];
 	int rc = 0;
-	if (op->op == OP_RECV)
-		seen_got(s, p, h, first, end);
-	else if (op->op == OP_WRITE)
+	if (op->op == OP_WRITE)
 		seen_written(p, h, first, end);
 	if (op->op != OP_ZERO && op->content && p->live_pends)
 		rc = pend_settle(s, op->pool, op->content, first, end, true, err);
 	if (rc == 0 && s->implied)
 		rc = tell_holders(s, op->pool, op->op == OP_ZERO ? 0 : op->content, first, end, err);
-	slot_set(p, p->content, first, end, slot);
+	uint64_t others = set_content(s, p, op->content, slot, first, end);
+	if (h && op->op == OP_RECV)
+		seen_got(s, h, others);
 	return rc;
 }
 
@@ -111,16 +131,17 @@ static int free_pages(struct sweep *s, const struct sweep_op *op, struct hold *h
 	if (rc == 0 && h && h->n_shares)
 		rc = share_cut(p, h, first, end, err);
 	for (uint32_t page = first, stop; rc >= 0 && page < end; page = stop) {
-		uint32_t old = p->owner[page];
-		stop = same_owner(p, page, end);
+		uint32_t old = page_owner(p, page);
+		stop = page_alike(p, page, end);
 		if (!old || (op->actor && old != op->actor)) /* a prefix given back by one that does not own it */
 			continue;
 		struct hold *holder = old == op->actor ? h : hold_find(p, old);
-		if (holder)
+		if (holder) {
 			holder->owned -= MIN(holder->owned, stop - page);
-		if (holder)
-			seen_given_back(s, p, holder, page, stop);
-		memset(p->owner + page, 0, (stop - page) * sizeof(*p->owner));
+			seen_given_back(s, holder, p->pages[page].seen, page, stop);
+		}
+		for (uint32_t i = page; i < stop; i++)
+			p->pages[i].owned = false;
 	}
 	return MIN(rc, 0);
 }
@@ -138,9 +159,11 @@ static int pool_get(struct sweep *s, uint32_t pool, struct err *err)
 		struct page_pool *p = &s->pools[s->n_pools];
 		*p = (struct page_pool){.known = s->fresh, .clean = s->fresh && s->clean, .hole_no = s->hole_no};
 		p->slots = calloc(16, sizeof(*p->slots));
+		p->marks = calloc(16, sizeof(*p->marks));
 		p->hold = calloc(16, sizeof(*p->hold));
-		if (!p->slots || !p->hold) {
+		if (!p->slots || !p->marks || !p->hold) {
 			free(p->slots);
+			free(p->marks);
 			free(p->hold);
 			return err_nomem(err);
 		}
@@ -170,10 +193,7 @@ static int pool_clear(struct sweep *s, uint32_t pool, bool known, struct err *er
 	if (p->top > SPARSE_PAGES) { /* a page number out of the blue: clearing would touch what was never used */
 		pages_drop(p);
 	} else if (p->top) {
-		memset(p->owner, 0, p->top * sizeof(*p->owner));
-		memset(p->alloc, 0, p->top * sizeof(*p->alloc));
-		memset(p->content, 0, p->top * sizeof(*p->content));
-		memset(p->seen, 0, p->top * sizeof(*p->seen));
+		memset(p->pages, 0, p->top * sizeof(*p->pages));
 	}
 	p->n_slots = SLOTS_FIXED;
 	p->free_slot = 0;
@@ -241,6 +261,7 @@ static int begin_op(struct sweep *s, const struct sweep_op *op, struct hold **h,
 		break;
 	case OP_ZERO: *slot = SLOT_CLEARED; break;
 	case OP_FREE: *h = op->actor ? hold_find(p, op->actor) : NULL; break;
+	case OP_READ: *h = hold_find(p, op->actor); break;
 	default: break;
 	}
 	return rc;
@@ -255,7 +276,7 @@ static int one_run(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 	case OP_WRITE:
 	case OP_RECV:
 	case OP_ZERO: return write_pages(s, op, h, slot, first, end, err);
-	case OP_READ: return read_pages(s, op, first, end, err);
+	case OP_READ: return read_pages(s, op, h, first, end, err);
 	case OP_FREE: return free_pages(s, op, h, first, end, err);
 	case OP_SHARE:
 		rc = share_add(&s->pools[op->pool], h, first, end, op->at.no, err);
@@ -283,16 +304,17 @@ static int implied_read(struct sweep *s, const struct sweep_op *op, struct err *
 		while (rc == 0 && first < end) { /* what it gave back in the meantime is not read */
 			uint32_t stop = first;
 			uint32_t at = share_at(h, first);
-			bool held = p->owner[first] == op->actor || (at < h->n_shares && h->shares[at].first <= first);
+			bool held =
+			    page_owner(p, first) == op->actor || (at < h->n_shares && h->shares[at].first <= first);
 			for (; stop < end; stop++) {
 				at = share_at(h, stop);
-				bool now =
-				    p->owner[stop] == op->actor || (at < h->n_shares && h->shares[at].first <= stop);
+				bool now = page_owner(p, stop) == op->actor ||
+					   (at < h->n_shares && h->shares[at].first <= stop);
 				if (now != held)
 					break;
 			}
 			if (held)
-				rc = read_pages(s, op, first, stop, err);
+				rc = read_pages(s, op, h, first, stop, err);
 			first = stop;
 		}
 	}
@@ -306,8 +328,9 @@ static bool looks_at_others(const struct page_pool *p, const struct hold *h)
 	for (uint32_t i = 0; i < h->todo.n; i++) {
 		uint32_t end = h->todo.runs[i].first + h->todo.runs[i].count;
 		for (uint32_t page = h->todo.runs[i].first; page < end; page++) {
-			uint32_t c = p->content[page], at = share_at(h, page);
-			bool held = p->owner[page] == h->actor || (at < h->n_shares && h->shares[at].first <= page);
+			uint32_t c = p->pages[page].content, at = share_at(h, page);
+			bool held =
+			    page_owner(p, page) == h->actor || (at < h->n_shares && h->shares[at].first <= page);
 			if (held && (c >= SLOTS_FIXED ? p->slots[c].actor != h->actor : c == SLOT_NONE && !p->known))
 				return true;
 		}
@@ -323,9 +346,9 @@ static int step(struct sweep *s, const struct sweep_op *op, struct err *err)
 	const struct hold *h = hold_find(p, op->actor);
 	if (op->decode_write == STEP_YES || !h)
 		return op->decode_write == STEP_YES ? implied_read(s, op, err) : 0;
-	uint32_t first = h->first_page ? h->first_page - 1 : 0, c = h->first_page ? p->content[first] : 0;
+	uint32_t first = h->first_page ? h->first_page - 1 : 0, c = h->first_page ? p->pages[first].content : 0;
 	bool unfilled =
-	    h->first_page && p->owner[first] == op->actor && !(c >= SLOTS_FIXED && p->slots[c].actor == op->actor);
+	    h->first_page && page_owner(p, first) == op->actor && !(c >= SLOTS_FIXED && p->slots[c].actor == op->actor);
 	if (h->got || unfilled)
 		return implied_read(s, op, err);
 	uint32_t *at = map_find(&s->cover_of, op->actor);
@@ -382,17 +405,14 @@ static void stretches_to_pages(const struct sweep *s, struct runset *pages)
 	}
 }
 
-enum { RUNS_AHEAD = 6 };
+enum { RUNS_AHEAD = 16 };
 
 /* A pool in use is in pieces: each run is somewhere else in memory, and the next ones are known. */
 static void fetch_ahead(const struct page_pool *p, const struct page_run *r)
 {
 	if (r->first >= p->n)
 		return;
-	__builtin_prefetch(&p->owner[r->first], 1);
-	__builtin_prefetch(&p->alloc[r->first], 1);
-	__builtin_prefetch(&p->content[r->first], 1);
-	__builtin_prefetch(&p->seen[r->first], 1);
+	__builtin_prefetch(&p->pages[r->first], 1);
 }
 
 static int op_runs(struct sweep *s, const struct sweep_op *op, struct hold *h, uint32_t slot, struct err *err)
@@ -400,6 +420,8 @@ static int op_runs(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 	struct page_pool *p = &s->pools[op->pool];
 	uint32_t most = p->limit ? p->limit : POOL_MAX_PAGES;
 	uint64_t total = 0;
+	for (uint32_t i = 0; !s->bounds && i < MIN(op->n_runs, (uint32_t)RUNS_AHEAD); i++)
+		fetch_ahead(p, &op->runs[i]);
 	for (uint32_t i = 0; i < op->n_runs; i++) {
 		uint64_t first = op->runs[i].first, end = first + op->runs[i].count;
 		total += op->runs[i].count;
@@ -475,6 +497,7 @@ static void pools_free(struct sweep *s)
 		}
 		pages_drop(p);
 		free(p->slots);
+		free(p->marks);
 		free(p->pends);
 		free(p->hold);
 		map_done(&p->holds);
@@ -530,7 +553,7 @@ bool sweep_is_over(const struct sweep *s)
 		if (p->live_pends || hold_find(p, s->focus))
 			return false;
 		for (uint32_t page = 0; page < p->top; page++)
-			if (p->content[page] >= SLOTS_FIXED && p->slots[p->content[page]].actor == s->focus)
+			if (p->pages[page].content >= SLOTS_FIXED && p->slots[p->pages[page].content].actor == s->focus)
 				return false;
 	}
 	return true;
