@@ -438,7 +438,7 @@ static int op_runs(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 			first = stretch_at(s, (uint32_t)first);
 			end = stretch_at(s, (uint32_t)end);
 		}
-		int rc = pages_grow(p, (uint32_t)end, err);
+		int rc = end > p->top ? pages_grow(p, (uint32_t)end, err) : 0;
 		if (rc == 0)
 			rc = one_run(s, op, h, slot, (uint32_t)first, (uint32_t)end, err);
 		if (rc < 0)

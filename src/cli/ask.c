@@ -252,9 +252,19 @@ static int check_required(const struct query_info *info, const struct ask *a, st
 	return 0;
 }
 
+/* A window that ends before it begins holds nothing, which would be read as an answer. */
+static int check_window(int64_t since, int64_t until, struct err *err)
+{
+	if (since == TIME_UNKNOWN || until == TIME_UNKNOWN || since <= until)
+		return 0;
+	err_set(err, ERR_USAGE, "'since' is later than 'until'");
+	return err_hint(err, "the window is from 'since' on and ends before 'until'");
+}
+
 /* Binds what the query declares; a parameter that it does not know is an error, not ignored. */
 static int bind_params(struct sql *s, const struct query_info *info, const struct ask *a, struct err *err)
 {
+	int64_t since = TIME_UNKNOWN, until = TIME_UNKNOWN;
 	int res = check_required(info, a, err);
 	if (res)
 		return res;
@@ -285,13 +295,15 @@ static int bind_params(struct sql *s, const struct query_info *info, const struc
 					       "'%.*s' takes a time such as 2026-09-09T14:00:00Z, not '%.*s'",
 					       TEXT_ARG(name), TEXT_ARG(value));
 			rc = sql_int(s, at, n, err);
+			since = text_is(name, "since") ? n : since;
+			until = text_is(name, "until") ? n : until;
 		} else {
 			rc = sql_text(s, at, value, err);
 		}
 		if (rc)
 			return rc;
 	}
-	return 0;
+	return check_window(since, until, err);
 }
 
 /* How many rows the query has, one plain select: SQLite reads no more cells than its conditions need. */

@@ -103,6 +103,8 @@ int main(int argc, char **argv)
 		for (int i = 0; i < PART; i++) {
 			take(&held[i], pages);
 			held[i].actor = ++actor;
+			for (uint32_t r = 0; r < held[i].n; r++)
+				touches += (uint64_t)OPS_EACH * held[i].runs[r].count;
 			held[i].stale = actor > 4 * POOL_PAGES / pages && actor % STALE_EVERY == 0;
 		}
 		double from = cpu_seconds();
@@ -124,8 +126,6 @@ int main(int argc, char **argv)
 					.ns = (int64_t)(done + 1) * 1000, .source = 1, .off = done * 100, .len = 99}};
 				rc = sweep_add(s, &op, &err);
 				done++;
-				for (uint32_t r = 0; r < h->n; r++)
-					touches += h->runs[r].count;
 			}
 			made += h->stale;
 		}

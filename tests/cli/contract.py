@@ -173,6 +173,12 @@ with Box() as box:
     one_line_error(box.run("sql", "case.ptc", "DELETE FROM source", code=2))
     one_line_error(box.run("sql", "case.ptc", "ATTACH 'x' AS y", code=2))
     one_line_error(box.run("sql", "case.ptc", "SELECT 1; SELECT 2", code=2))
+    # a parameter without a value would be NULL, and "no rows" the answer
+    for wanting in ("SELECT ?3", "SELECT :a", "SELECT ?", "SELECT 1 WHERE 1 = $a"):
+        one_line_error(box.run("sql", "case.ptc", wanting, code=2))
+    one_line_error(box.run("sql", "case.ptc", "SELECT 1", "--param", "a=1", code=2))
+    got = box.json("sql", "case.ptc", "SELECT :a + 1 AS x, @b AS y, ?3 AS z", "--param", "a=-4", "--param", "b=w", "--param", "3=7")
+    expect(got["rows"] == [{"x": -3, "y": "w", "z": 7}], f"parameters of a statement: {got}")
     one_line_error(box.run("scope", "case.ptc", "--class", "C9", code=2))
     # a mistyped name must not read as "nothing found"
     expect("nobody" in one_line_error(box.run("scope", "case.ptc", "--tenant", "nobody", code=3)), "an unknown tenant to be named")
@@ -180,6 +186,13 @@ with Box() as box:
     one_line_error(box.run("exposures", "case.ptc", "--kind", "nonsense", code=2))
     empty = box.run("scope", "case.ptc", "--since", "2099-01-01", code=(0, 1)).stdout.decode()
     expect("excluded" not in empty and "no rows match" in empty, "an empty window to exclude nobody")
+    # a window that ends before it begins holds nothing whatever happened
+    window = ("--since", "2026-09-09T14:00:00Z", "--until", "2026-09-09T13:59:59Z")
+    for verb in (("scope", "case.ptc"), ("scope", "case.ptc", "--side", "exposed"), ("timeline", "case.ptc"),
+                 ("timeline", "case.ptc", "--svg", "w.svg")):
+        expect("later" in one_line_error(box.run(*verb, *window, code=2)), f"{verb}: a window that is turned round")
+    for name in ("scope", "exposed", "timeline", "lanes"):
+        one_line_error(box.run("query", "case.ptc", name, "--param", f"since={window[1]}", "--param", f"until={window[3]}", code=2))
     for args in (("scope",), ("scope", "a", "b"), ("scope", "case.ptc", "--limit"), ("scope", "case.ptc", "--limit", "1", "--limit", "2")):
         message = one_line_error(box.run(*args, code=2))
         expect("scope" in message or "--limit" in message, f"{args}: the verb or option to be named: {message}")
