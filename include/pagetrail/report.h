@@ -40,7 +40,7 @@ struct report_options {
 	struct text holidays;        /* for business days (deadline.h); ptr NULL: none are known */
 	const char *zone;            /* where duties are owed; NULL: UTC */
 	int64_t as_of_ns;
-	const char *forms; /* besides XML and HTML: json, md, txt, csv, sheet, with commas between; NULL: none */
+	const char *forms; /* besides XML and HTML: json, md, txt, csv, sheet, xlsx, with commas between; NULL: none */
 	int issue;         /* from 1 */
 	const struct report_asset *assets;
 	size_t n_assets;

@@ -101,8 +101,9 @@ static int check(struct report_options *o, const struct asked *a, struct err *er
 	struct text list = text_of(o->forms ? o->forms : ""), part;
 	while (o->forms && text_split(&list, ',', &part))
 		if (!text_is(part, "json") && !text_is(part, "md") && !text_is(part, "txt") && !text_is(part, "csv") &&
-		    !text_is(part, "sheet") && !text_is(part, "iodef"))
-			return err_set(err, ERR_USAGE, "--also takes json, md, txt, csv, sheet and iodef, not '%.*s'",
+		    !text_is(part, "sheet") && !text_is(part, "iodef") && !text_is(part, "xlsx"))
+			return err_set(err, ERR_USAGE,
+				       "--also takes json, md, txt, csv, sheet, xlsx and iodef, not '%.*s'",
 				       TEXT_ARG(part));
 	for (unsigned i = 0; i < a->waived.n; i++)
 		if (a->waived.value[i].len < 10)
@@ -259,9 +260,10 @@ const struct command command_report = {
 	    "                     public: totals\n"
 	    "  lint FILE…         words that a disclosure may not use, as 'lint' does\n"
 	    "  --all              all of them, a notice for each tenant that is concerned\n"
-	    "  --also json,md,txt,csv,sheet,iodef  the same facts in other forms too; csv:\n"
-	    "                     tables for programs, sheet: for spreadsheets, iodef: the\n"
-	    "                     incident for other teams (RFC 7970), of scope and public\n"
+	    "  --also json,md,txt,csv,sheet,xlsx,iodef  the same facts in other forms too; csv:\n"
+	    "                     tables for programs, sheet: for spreadsheets, xlsx: one\n"
+	    "                     workbook, iodef: the incident for other teams (RFC 7970),\n"
+	    "                     of scope and public\n"
 	    "  --out DIR          where to write; default is the current folder\n"
 	    "  --tenant NAME      whom a notice is for\n"
 	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"

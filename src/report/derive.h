@@ -17,6 +17,13 @@ int derive_csv_cell(struct buf *b, struct text t, struct err *err) MUST_CHECK;
 int derive_csv(xmlNodePtr table, bool people, struct buf *out, struct err *err) MUST_CHECK;
 int derive_csv_numbers(xmlDocPtr doc, bool people, struct buf *out, struct err *err) MUST_CHECK;
 
+/* A list in a cell, in one text: its parts, with what they are called; appended. */
+int derive_csv_list(xmlNodePtr cell, struct buf *b, struct err *err) MUST_CHECK;
+/* Numbers and tables as a workbook, of whose time of making made_ns is (TIME_UNKNOWN: none). */
+int derive_xlsx(xmlDocPtr doc, int64_t made_ns, struct buf *out, struct err *err) MUST_CHECK;
+/* The words of each cell of such a workbook, and the names of its sheets, a line each; ERR_IO when it is not whole. */
+int xlsx_words(struct text file, struct buf *out, struct err *err) MUST_CHECK;
+
 /* --- the tree: from n on the first element, NULL none; an attribute, empty when it is not there; the words of an element without others --- */
 static inline xmlNodePtr derive_element(xmlNodePtr n)
 {

@@ -46,20 +46,27 @@ static void put_cell(struct sheet *s, struct text t, bool number, bool first)
 		s->rc = derive_csv_cell(s->out, formula ? buf_text(&marked) : t, s->err);
 }
 
-/* A list in a cell: its parts, with what they are called. */
+int derive_csv_list(xmlNodePtr cell, struct buf *b, struct err *err)
+{
+	int rc = 0;
+	for (xmlNodePtr c = derive_element(cell->children); c && !rc; c = derive_element(c->next)) {
+		struct text name = derive_attribute(c, "name");
+		rc = buf_add_text(b, b->len ? TEXT("; ") : TEXT(""), err);
+		if (!rc)
+			rc = buf_add_text(b, name, err);
+		if (!rc && name.len)
+			rc = buf_add_char(b, ' ', err);
+		if (!rc)
+			rc = buf_add_text(b, derive_words(c), err);
+	}
+	return rc;
+}
+
 static void put_list(struct sheet *s, xmlNodePtr cell, bool first)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * MIB);
-	for (xmlNodePtr c = derive_element(cell->children); c && !s->rc; c = derive_element(c->next)) {
-		struct text name = derive_attribute(c, "name");
-		s->rc = buf_add_text(&b, b.len ? TEXT("; ") : TEXT(""), s->err);
-		if (!s->rc)
-			s->rc = buf_add_text(&b, name, s->err);
-		if (!s->rc && name.len)
-			s->rc = buf_add_char(&b, ' ', s->err);
-		if (!s->rc)
-			s->rc = buf_add_text(&b, derive_words(c), s->err);
-	}
+	if (!s->rc)
+		s->rc = derive_csv_list(cell, &b, s->err);
 	put_cell(s, buf_text(&b), false, first);
 }
 

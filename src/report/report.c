@@ -142,7 +142,7 @@ static int say_hit(struct run *r, const char *name, const struct leak_hit *hit)
 
 static int search(struct run *r, const char *name)
 {
-	CLEANUP(buf_done) struct buf back = BUF_INIT(1024 * MIB);
+	CLEANUP(buf_done) struct buf back = BUF_INIT(1024 * MIB), words = BUF_INIT(1024 * MIB);
 	struct leak_hit hit;
 	uint32_t own;
 	int rc = output_read_back(r->output, &back, r->err);
@@ -152,6 +152,11 @@ static int search(struct run *r, const char *name)
 		rc = leak_search(r->leak, buf_text(&back), own, &hit, r->err);
 	r->searched.files++;
 	r->searched.bytes += back.len;
+	/* it is compressed: what it says is read as well */
+	if (!rc && text_ends(text_of(name), ".xlsx"))
+		rc = xlsx_words(buf_text(&back), &words, r->err);
+	if (!rc)
+		rc = leak_search(r->leak, buf_text(&words), own, &hit, r->err);
 	/* its name is told as well */
 	if (!rc)
 		rc = leak_search(r->leak, text_of(name), own, &hit, r->err);
@@ -206,6 +211,7 @@ static int add_derived(struct run *r, const char *folder, const char *suffix)
 	CLEANUP(buf_done) struct buf b = BUF_INIT((size_t)DOCUMENT_MAX * MIB);
 	int rc = !strcmp(suffix, "html")   ? render_apply(r->render, r->f.doc, r->f.kind->sheet, &b, r->err)
 		 : !strcmp(suffix, "json") ? derive_json(r->f.doc, &b, r->err)
+		 : !strcmp(suffix, "xlsx") ? derive_xlsx(r->f.doc, r->o->as_of_ns, &b, r->err)
 					   : derive_text(r->f.doc, !strcmp(suffix, "md"), &b, r->err);
 	return rc ? rc : add_file(r, folder, suffix, buf_text(&b));
 }
@@ -266,7 +272,7 @@ static int add_tables(struct run *r, const char *folder, bool people)
 
 static int add_document(struct run *r, const char *folder)
 {
-	static const char *const suffixes[] = {"html", "json", "md", "txt"};
+	static const char *const suffixes[] = {"html", "json", "md", "txt", "xlsx"};
 	size_t first = output_count(r->output);
 	int rc = render_validate(r->render, r->f.doc, r->err);
 	if (rc)

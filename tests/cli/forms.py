@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
+import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from run import Box, expect, one_line_error
@@ -112,6 +113,77 @@ def check_tables(base):
     return formulas
 
 
+SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+
+
+def sheets(path):
+    """Each sheet as lists of cells: numbers as float, texts as str; nothing else is in one."""
+    with zipfile.ZipFile(path) as z:
+        names = [e.get("name") for e in ElementTree.fromstring(z.read("xl/workbook.xml")).iter(SHEET + "sheet")]
+        expect(not [n for n in z.namelist() if re.search("vba|external|hyperlink|calcChain", n, re.I)], "no macro and no link")
+        for at, name in enumerate(names):
+            root = ElementTree.fromstring(z.read(f"xl/worksheets/sheet{at + 1}.xml"))
+            expect({e.tag[len(SHEET):] for e in root.iter(SHEET + "c") for e in e} <= {"v", "is"}, f"no formula on {name}")
+            rows = []
+            for r in root.iter(SHEET + "row"):
+                cells = {}
+                for c in r:
+                    column = 0
+                    for letter in re.match("[A-Z]+", c.get("r")).group():
+                        column = column * 26 + ord(letter) - 64
+                    inline = c.find(SHEET + "is")
+                    cells[column - 1] = float(c.find(SHEET + "v").text) if inline is None else "".join(inline.itertext())
+                while len(rows) < int(r.get("r")) - 1:
+                    rows.append({})
+                rows.append(cells)
+            yield name, rows
+
+
+def as_sheet(column, e):
+    items = e.findall(NS + "item")
+    text = "; ".join(" ".join(filter(None, (i.get("name"), i.text))) for i in items) if items else "unknown" if e.get("unknown") else e.text
+    return float(text) if text and column.get("type") in ("integer", "real") and not e.get("unknown") else text
+
+
+def check_workbook(base):
+    """Each table cell by cell, numbers as numbers; a text that looks like a formula, or like an escape, stays one."""
+    root = ElementTree.parse(base + ".xml").getroot()
+    book = dict(sheets(base + ".xlsx"))
+    numbers = {r[0]: r for r in book["numbers"]}
+    for e in [*root.iter(NS + "number"), *root.iter(NS + "limit")]:
+        value = e.get("value") or e.get("count")
+        want = float(value) if value else e.get("band")
+        expect(want in numbers[e.get("id")].values() or e.get("id") in ("unparsed", "gaps"), f"number {e.attrib}: {numbers[e.get('id')]}")
+    formulas = 0
+    for section in root.iter(NS + "section"):
+        for at, table in enumerate(section.findall(NS + "table")):
+            name = section.get("id") + ("-list" if at else "")
+            columns, rows = table.findall(NS + "column"), table.findall(NS + "row")
+            got = book[name]
+            expect([got[0].get(i) for i in range(len(columns))] == [c.get("label") for c in columns], f"head of {name}")
+            expect(len(got) == len(rows) + 1, f"rows of {name}: {len(got)}, not {len(rows) + 1}")
+            for r, cells in zip(rows, got[1:]):
+                for i, (c, e) in enumerate(zip(columns, r)):
+                    want = as_sheet(c, e)
+                    there = cells.get(i)
+                    if isinstance(there, str):
+                        there = there.replace("_x005F_", "_")
+                    if want and isinstance(want, str) and len(want.encode("utf-16-le")) // 2 > 32767:
+                        cut, note = there.split(" [cut here: ")
+                        expect(want.startswith(cut) and len(cut) > 32000 and note.startswith(str(len(want.encode("utf-16-le")) // 2)), f"{name}: what is cut")
+                        expect(len(there.encode("utf-16-le")) // 2 <= 32767, f"{name}: a cell that Excel can hold")
+                    else:
+                        expect(there == (None if want == "" else want), f"{name}: {there!r}, not {want!r}")
+                    formulas += isinstance(there, str) and there[:1] in "=+-@"
+    try:
+        import openpyxl
+    except ImportError:
+        return formulas
+    opened = openpyxl.load_workbook(base + ".xlsx", read_only=True)
+    expect(opened.sheetnames == list(book), "another reader to open it")
+    return formulas
+
+
 with Box() as box:
     lines = [{"request_id": f"z-{i}", "status": 200, "start_time": f"2026-09-14T09:{i:02}:00Z", "duration": 3000, "method": "POST",
               "path": "/v1/completions", "bytes_sent": 900, "prompt_tokens": 700123, "completion_tokens": 20, "tenant": TENANT if i % 2 else "tenant-b"}
@@ -137,13 +209,25 @@ with Box() as box:
     # every kind that a case has something to say in, in every form
     box.run("simulate", "r", "--requests", "300", "--seed", "5")
     box.run("ingest", "sim.ptc", "r/logs")
-    box.run("report", "sim.ptc", "--all", "--out", "all", "--audience", "them", "--case-key", "k", "--also", "json,md,txt,csv,sheet")
+    box.run("report", "sim.ptc", "--all", "--out", "all", "--audience", "them", "--case-key", "k", "--also", "json,md,txt,csv,sheet,xlsx")
     kinds = {}
     for f in sorted(glob.glob(box.path("all/*/*.xml"))):
         kinds[ElementTree.parse(f).getroot().get("kind")] = f[:-4]
     for kind, base in kinds.items():
         check(base)
         check_tables(base)
+        check_workbook(base)
     expect({"scope", "worksheet", "public", "notice-exposed", "notice-recipient"} <= set(kinds), f"every kind: {set(kinds)}")
+    for out in ("x", "y"):
+        box.run("report", "case.ptc", "scope", "--out", out, "--also", "xlsx", "--as-of", "2026-09-20T10:00:00Z")
+    expect(check_workbook(box.path("x/scope-1")) > 0, "a name that looks like a formula")
+    expect(open(box.path("x/scope-1.xlsx"), "rb").read() == open(box.path("y/scope-1.xlsx"), "rb").read(), "the same workbook again")
+    with zipfile.ZipFile(box.path("x/scope-1.xlsx")) as z:
+        expect(b"2026-09-20T10:00:00Z" in z.read("docProps/core.xml"), "made when the document is of")
+    # papers that leave the house are searched in it, though it is compressed
+    full = ("--audience", "them", "--case-key", "k", "--out", "leak", "--also", "xlsx")
+    box.run("report", "case.ptc", "notice-none" if glob.glob(box.path("b/*none*")) else "notice-recipient", "--tenant", "tenant-b", *full)
+    for f in glob.glob(box.path("leak/*.xlsx")):
+        check_workbook(f[:-5])
     one_line_error(box.run("report", "case.ptc", "scope", "--also", "pdf", code=2))
 print("ok")
