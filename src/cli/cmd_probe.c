@@ -286,7 +286,7 @@ const struct command command_probe = {
 	    "Exit code 1 when a marker came back, a prompt at or over the limit was not refused, or\n"
 	    "a probe tells nothing. docs/live.md says what is sent and what is kept.\n\n"
 	    "  pagetrail canary --plan 20 --over-limit 12 --limit 681274 > plan.json\n"
-	    "  pagetrail probe test.ptc --endpoint http://10.0.0.5:8000 --plan plan.json\n"
+	    "  pagetrail probe test.ptc --endpoint http://10.0.0.5:8000 --plan plan.json \\\n"
 	    "      --i-may-test-this-endpoint\n"
 	    "  pagetrail ingest test.ptc LOGS/ && pagetrail probe test.ptc\n",
     .run = run,

@@ -167,9 +167,9 @@ const struct command command_scope = {
     .summary = "Lists the responses affected, with class, predicates and evidence",
     .help =
 	"Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). Totals count every response.\n\n"
-	"  --explain REQUEST the reasoning for one request: rule, predicates, reasons, the original lines (which "
-	"may hold\n"
-	"                    text of prompts), and what would change the answer\n"
+	"  --explain REQUEST\n"
+	"                    the reasoning for one request: rule, predicates, reasons, the original lines (which\n"
+	"                    may hold text of prompts), and what would change the answer\n"
 	"  --policy FILE     an OSV document (docs/policy.md) that says which builds and which prompts T and A speak "
 	"of;\n"
 	"                    builtin:NAME for one that is built in: " POLICY_DEFAULT " (used without this option),\n"

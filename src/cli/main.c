@@ -13,26 +13,37 @@ static const struct command *command_find(const char *name)
 	return NULL;
 }
 
-enum { WIDTH = 80 };
+enum { WIDTH = 80, DESCRIBES = 10 /* spaces, at least, before a line that goes on with what an option does */ };
 
-/* One line, broken at words; what goes on stands below the text behind the first gap of two spaces. */
-static void put_line(FILE *out, struct text line)
+static size_t indent_of(struct text line)
 {
-	size_t indent = 0, at = 0;
-	while (indent < line.len && line.ptr[indent] == ' ')
-		indent++;
+	size_t n = 0;
+	while (n < line.len && line.ptr[n] == ' ')
+		n++;
+	return n;
+}
+
+/* One line, broken at words; what goes on stands at column hang; 0: below the text behind the first gap of two spaces. A command
+ * goes on as a shell reads it. */
+static void put_line(FILE *out, struct text line, size_t hang)
+{
+	size_t indent = indent_of(line), at = 0;
 	size_t gap = indent ? text_find(line, "  ", indent) : SIZE_MAX;
-	size_t hang = text_starts(line, "usage:") ? sizeof("usage:") : indent;
+	bool command =
+	    indent && gap == SIZE_MAX && text_starts(text_sub(line, indent, line.len - indent), "pagetrail ");
+	if (!hang)
+		hang = text_starts(line, "usage:") ? sizeof("usage:") : indent + (command ? 2 : 0);
 	for (size_t i = gap; gap != SIZE_MAX && i < line.len && line.ptr[i] == ' '; i++)
 		hang = text_columns(text_sub(line, 0, i + 1));
+	size_t width = WIDTH - (command && text_columns(line) > WIDTH ? sizeof(" \\") - 1 : 0);
 	struct text word;
 	for (bool first = true, fresh = true; text_split(&line, ' ', &word); first = false) {
 		for (struct text more; word.len && *word.ptr == '[' && text_find_char(word, ']', 0) == SIZE_MAX &&
 				       text_split(&line, ' ', &more);)
 			word.len = (size_t)(more.ptr + more.len - word.ptr); /* an option stays in one piece */
 		size_t w = text_columns(word);
-		if (!fresh && word.len && at + 1 + w > WIDTH) {
-			fprintf(out, "\n%*s", (int)hang, "");
+		if (!fresh && word.len && at + 1 + w > width) {
+			fprintf(out, "%s\n%*s", command ? " \\" : "", (int)hang, "");
 			at = hang;
 		} else if (!first) {
 			fputc(' ', out);
@@ -45,20 +56,31 @@ static void put_line(FILE *out, struct text line)
 	fputc('\n', out);
 }
 
-/* Lines that are not indented and follow each other are one paragraph. */
+/* Lines that are not indented and follow each other are one paragraph; so is what an option does, with
+ * the deeply indented lines behind it. */
 static void put_help(FILE *out, struct text t)
 {
 	CLEANUP(buf_done) struct buf paragraph = BUF_INIT(64 * KIB);
 	struct text line;
+	size_t hang = 0;
 	t = text_chomp(t);
 	while (text_split(&t, '\n', &line)) {
-		bool goes_on = line.len && line.ptr[0] != ' ' && t.len && t.ptr[0] != ' ' && t.ptr[0] != '\n';
+		if (paragraph.len)
+			line = text_sub(line, indent_of(line), line.len - indent_of(line));
+		struct text begun = paragraph.len ? buf_text(&paragraph) : line;
+		size_t indent = indent_of(begun), next = indent_of(t);
+		bool describes = indent && (indent >= DESCRIBES || text_find(begun, "  ", indent) != SIZE_MAX);
+		bool goes_on =
+		    line.len && t.len && t.ptr[0] != '\n' && (describes ? next >= DESCRIBES : !indent && !next);
 		if (buf_add_text(&paragraph, line, NULL) || (goes_on && buf_add_char(&paragraph, ' ', NULL)))
 			return;
-		if (goes_on)
+		if (goes_on) {
+			hang = next;
 			continue;
-		put_line(out, buf_text(&paragraph));
+		}
+		put_line(out, buf_text(&paragraph), hang);
 		buf_clear(&paragraph);
+		hang = 0;
 	}
 }
 
@@ -71,7 +93,7 @@ static void print_usage(FILE *out)
 	for (size_t i = 0; i < n_commands; i++) {
 		char line[256];
 		snprintf(line, sizeof(line), "  %-10s  %s", commands[i]->name, commands[i]->summary);
-		put_line(out, text_of(line));
+		put_line(out, text_of(line), 0);
 	}
 	put_help(out,
 		 TEXT("\nA first look:\n"

@@ -32,6 +32,8 @@ with Box() as box:
         text = box.run("help", verb).stdout.decode()
         expect(text == box.run(verb, "--help").stdout.decode(), f"help {verb} and {verb} --help to be the same")
         expect(all(len(line) <= 80 for line in text.splitlines()), f"help {verb} to fit a terminal")
+        for example in re.findall(r"^  (pagetrail .*(?:\\\n.*)*)", text, re.M):
+            expect(not re.search(r"[>|]\s*$", example), f"help {verb}: an example that a shell can read: {example}")
         one_line_error(box.run(verb, "--no-such-option", code=2))
     one_line_error(box.run("no-such-verb", code=2))
     box.run(code=2)
