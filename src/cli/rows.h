@@ -47,6 +47,7 @@ struct rows {
 	bool below[ROWS_COLUMNS_MAX];  /* not beside the others, but in lines below each row */
 	unsigned line_max;             /* 0: no terminal */
 	struct buf prefix, cut;        /* what all paths begin with; a path without it */
+	unsigned path_least;           /* columns that tell the paths of a table apart */
 	bool started;
 	int rc;                              /* of the parts that cannot report: said by rows_close() */
 	size_t cell_start[ROWS_COLUMNS_MAX]; /* of the row being built, in `row` */

@@ -59,9 +59,12 @@ static struct text head_of(struct text t, unsigned width)
 
 static struct text tail_of(struct text t, unsigned width)
 {
-	size_t n = 0;
-	while (n < t.len && text_columns(text_from(t, n)) > width)
-		n += char_bytes(t, n);
+	size_t n = 0, cols = text_columns(t);
+	while (n < t.len && cols > width) {
+		size_t step = char_bytes(t, n), w = text_columns(text_sub(t, n, step));
+		cols -= MIN(cols, w);
+		n += step;
+	}
 	return text_from(t, n);
 }
 
@@ -71,12 +74,20 @@ static bool is_number(enum cell_type t)
 }
 
 /* Ids and paths differ at their ends: they are cut in the middle. Of a time the end says least. */
+static void cut_of(struct text t, unsigned width, enum cell_type type, struct text *head, struct text *tail)
+{
+	unsigned keep = type == CELL_TIME ? 0 : (width - 1) / 2;
+	*head = head_of(t, width - 1 - keep);
+	*tail = tail_of(t, keep);
+}
+
 static void put_cut(struct rows *r, struct text t, unsigned width, enum cell_type type)
 {
-	unsigned tail = type == CELL_TIME ? 0 : (width - 1) / 2;
-	rows_put(r, head_of(t, width - 1 - tail));
+	struct text head, tail;
+	cut_of(t, width, type, &head, &tail);
+	rows_put(r, head);
 	rows_put(r, TEXT("…"));
-	rows_put(r, tail_of(t, tail));
+	rows_put(r, tail);
 }
 
 /* A cell that is wider than those measured at the beginning is whole all the same: an id that is cut is no id. */
@@ -117,7 +128,7 @@ static unsigned name_width(const struct rows *r, unsigned i)
 /* The least that still says what it is. */
 static unsigned least_width(const struct rows *r, unsigned i)
 {
-	unsigned least = is_path(r, i)                               ? PATH_WIDTH
+	unsigned least = is_path(r, i)                               ? MAX((unsigned)PATH_WIDTH, r->path_least)
 			 : is_words(r, i)                            ? ID_WIDTH
 			 : r->columns[r->shown[i]].type == CELL_TIME ? TIME_WIDTH
 								     : UINT_MAX;
@@ -167,12 +178,64 @@ static void cut_paths(struct rows *r, unsigned i)
 	rows_note(r, "(path: … stands for %.*s)", TEXT_ARG(buf_text(&r->prefix)));
 }
 
+struct cut_path {
+	uint64_t cut, whole; /* hashes */
+};
+
+static int by_cut(const void *a, const void *b)
+{
+	const struct cut_path *x = a, *y = b;
+	if (x->cut != y->cut)
+		return x->cut < y->cut ? -1 : 1;
+	return (x->whole > y->whole) - (x->whole < y->whole);
+}
+
+/* Would two paths look the same? The prefix that is said once has gone to one column, the "…". */
+static bool paths_alike(const struct rows *r, unsigned i, unsigned width, struct cut_path *list)
+{
+	size_t n = r->n_cells / r->n_shown;
+	for (size_t row = 0; row < n; row++) {
+		struct text t = measured(r, row, i), head, tail;
+		bool shorter = r->prefix.len > 0 && t.len >= r->prefix.len;
+		struct text rest = shorter ? text_from(t, r->prefix.len) : t;
+		list[row].cut = list[row].whole = text_hash(t);
+		if (text_columns(rest) + shorter <= width)
+			continue;
+		cut_of(rest, width - shorter, CELL_TEXT, &head, &tail);
+		list[row].cut = text_hash(head) * 31 + text_hash(tail);
+	}
+	qsort(list, n, sizeof(*list), by_cut);
+	for (size_t row = 1; row < n; row++)
+		if (list[row].cut == list[row - 1].cut && list[row].whole != list[row - 1].whole)
+			return true;
+	return false;
+}
+
+/* The least width at which all paths that differ look different: if they do at one width, they do at greater ones. */
+static unsigned paths_apart(const struct rows *r, unsigned i)
+{
+	unsigned lo = PATH_WIDTH, hi = r->width[i];
+	struct cut_path *list = malloc(r->n_cells / r->n_shown * sizeof(*list));
+	while (list && lo < hi) {
+		unsigned mid = (lo + hi) / 2;
+		if (paths_alike(r, i, mid, list))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	free(list);
+	return lo;
+}
+
 /* Nothing is left out: long texts, and then the last columns, go into lines of their own below each row. */
 static void fit_columns(struct rows *r, unsigned limit)
 {
 	for (unsigned i = 0; i < r->n_shown; i++)
 		if (is_path(r, i) && !r->prefix.len)
 			cut_paths(r, i);
+	for (unsigned i = 0; i < r->n_shown; i++)
+		if (is_path(r, i))
+			r->path_least = MAX(r->path_least, paths_apart(r, i));
 	for (unsigned i = 1; i < r->n_shown && line_width(r, false) > limit; i++)
 		r->below[i] = is_words(r, i) && !is_path(r, i) && r->width[i] > WIDE_TEXT;
 	for (unsigned i = r->n_shown; i-- > 1 && line_width(r, true) > limit;)

@@ -148,6 +148,12 @@ with Box() as box:
     out = narrow("ingest", "paths.ptc", deep, code=3)
     expect("(path: … stands for a-cluster" in out and "/logs/)" in out, f"what paths have in common to be said once: {out}")
     expect(" …decode-0.log " in out and "ome-more.log.gz " in out, f"both ends of names: {out}")
+    # names that differ only in their middle still differ
+    for n in range(3):
+        box.write(f"alike/a-long-name-of-a-folder/pod-decode-{n}/some/more/folders/below/it/engine.log", f"nobody knows line {n}\n")
+    out = box.run("ingest", "alike.ptc", "alike", code=3, env={"COLUMNS": "80"}).stdout.decode()
+    shown = re.findall(r"^(\S+engine\.log) ", out, re.M)
+    expect(len(shown) == 3 and len(set(shown)) == 3, f"paths that can be told apart: {out}")
     for verb, names in ((("gaps",), ("effect",)), (("query", "clocks"), ("basis",)), (("query", "sources"), ("sha256", "reason"))):
         out = narrow(verb[0], "narrow.ptc", *verb[1:], "--limit", "0")
         for r in box.json(verb[0], "narrow.ptc", *verb[1:], code=(0, 1))["rows"]:
