@@ -81,7 +81,7 @@ static int find_twin(struct json_value v, struct names *s, struct text *ret, str
 	int rc = 0;
 	while (!rc && json_is_object(v) && json_next(&it, &key, &value))
 		rc = push(s, key, err);
-	if (!rc && twin(s->list + from, s->n - from, ret))
+	if (!rc && s->n > from && twin(s->list + from, s->n - from, ret))
 		rc = 1;
 	s->n = from;
 	for (it = json_iter(v); !rc && json_next(&it, &key, &value);)
