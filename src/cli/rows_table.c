@@ -74,20 +74,17 @@ static bool is_number(enum cell_type t)
 }
 
 /* Ids and paths differ at their ends: they are cut in the middle. Of a time the end says least. */
-static void cut_of(struct text t, unsigned width, enum cell_type type, struct text *head, struct text *tail)
+static unsigned tail_width(unsigned width, enum cell_type type)
 {
-	unsigned keep = type == CELL_TIME ? 0 : (width - 1) / 2;
-	*head = head_of(t, width - 1 - keep);
-	*tail = tail_of(t, keep);
+	return type == CELL_TIME ? 0 : (width - 1) / 2;
 }
 
 static void put_cut(struct rows *r, struct text t, unsigned width, enum cell_type type)
 {
-	struct text head, tail;
-	cut_of(t, width, type, &head, &tail);
-	rows_put(r, head);
+	unsigned tail = tail_width(width, type);
+	rows_put(r, head_of(t, width - 1 - tail));
 	rows_put(r, TEXT("…"));
-	rows_put(r, tail);
+	rows_put(r, tail_of(t, tail));
 }
 
 /* A cell that is wider than those measured at the beginning is whole all the same: an id that is cut is no id. */
@@ -195,14 +192,15 @@ static bool paths_alike(const struct rows *r, unsigned i, unsigned width, struct
 {
 	size_t n = r->n_cells / r->n_shown;
 	for (size_t row = 0; row < n; row++) {
-		struct text t = measured(r, row, i), head, tail;
+		struct text t = measured(r, row, i);
 		bool shorter = r->prefix.len > 0 && t.len >= r->prefix.len;
 		struct text rest = shorter ? text_from(t, r->prefix.len) : t;
 		list[row].cut = list[row].whole = text_hash(t);
 		if (text_columns(rest) + shorter <= width)
 			continue;
-		cut_of(rest, width - shorter, CELL_TEXT, &head, &tail);
-		list[row].cut = text_hash(head) * 31 + text_hash(tail);
+		unsigned tail = tail_width(width, CELL_TEXT);
+		list[row].cut =
+		    text_hash(head_of(rest, width - 1 - tail - shorter)) * 31 + text_hash(tail_of(rest, tail));
 	}
 	qsort(list, n, sizeof(*list), by_cut);
 	for (size_t row = 1; row < n; row++)

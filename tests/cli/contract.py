@@ -154,6 +154,12 @@ with Box() as box:
     out = box.run("ingest", "alike.ptc", "alike", code=3, env={"COLUMNS": "80"}).stdout.decode()
     shown = re.findall(r"^(\S+engine\.log) ", out, re.M)
     expect(len(shown) == 3 and len(set(shown)) == 3, f"paths that can be told apart: {out}")
+    for at in range(12, 16):  # wherever the one character is that they differ by
+        for n in "ab":
+            box.write(f"one{at}/x/{'m' * at}{n}{'m' * 30}.log", "nobody knows this line\n")
+        out = box.run("ingest", f"one{at}.ptc", f"one{at}", code=3, env={"COLUMNS": "70"}).stdout.decode()
+        shown = re.findall(r"^(\S+m\.log) ", out, re.M)
+        expect(len(shown) == 2 and len(set(shown)) == 2, f"paths that differ by one character, the {at}th: {out}")
     for verb, names in ((("gaps",), ("effect",)), (("query", "clocks"), ("basis",)), (("query", "sources"), ("sha256", "reason"))):
         out = narrow(verb[0], "narrow.ptc", *verb[1:], "--limit", "0")
         for r in box.json(verb[0], "narrow.ptc", *verb[1:], code=(0, 1))["rows"]:
