@@ -85,6 +85,8 @@ bool text_seconds_ns(struct text t, int64_t *ret_ns);
 
 bool text_hex(struct text t); /* hex digits alone, of either case; at least one */
 bool text_utf8_valid(struct text t);
+/* A character up to 0x1fffff in UTF-8, surrogates as what they are: how many bytes went to `to`. */
+size_t text_put_utf8(char to[4], uint32_t c);
 
 /* The sanitiser. Appends t to out as printable UTF-8: invalid bytes become \xHH; C0 and C1 controls,
  * DEL, bidi controls, zero-width and line separators, U+FFFE/U+FFFF and surrogates become \u{H…};

@@ -187,26 +187,6 @@ static int hex4(const char *p)
 	return v;
 }
 
-static char *put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		*out++ = (char)c;
-	} else if (c < 0x800) {
-		*out++ = (char)(0xc0 | c >> 6);
-		*out++ = (char)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		*out++ = (char)(0xe0 | c >> 12);
-		*out++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*out++ = (char)(0x80 | (c & 0x3f));
-	} else {
-		*out++ = (char)(0xf0 | c >> 18);
-		*out++ = (char)(0x80 | (c >> 12 & 0x3f));
-		*out++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*out++ = (char)(0x80 | (c & 0x3f));
-	}
-	return out;
-}
-
 /* The escape \uXXXX at p (behind the u), perhaps a pair of them; returns the byte behind it, or NULL. */
 static const char *unescape_unit(const char *p, const char *end, char **out)
 {
@@ -226,7 +206,7 @@ static const char *unescape_unit(const char *p, const char *end, char **out)
 			c = 0xfffd;
 		}
 	}
-	*out = put_utf8(*out, c);
+	*out += text_put_utf8(*out, c);
 	return p;
 }
 

@@ -176,6 +176,19 @@ int text_visible(struct text t, size_t max_bytes, struct buf *out, struct err *e
 	return r;
 }
 
+size_t text_put_utf8(char to[4], uint32_t c)
+{
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	for (size_t i = n; i-- > 1; c >>= 6)
+		to[i] = (char)(0x80 | (c & 0x3f));
+	to[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
+	return n;
+}
+
 /* The number in the hex digits of t, of which there are 1 to 6, in capitals. */
 static bool escape_number(struct text t, uint32_t *ret)
 {
@@ -194,7 +207,7 @@ static bool escape_number(struct text t, uint32_t *ret)
 static size_t unescape(struct text t, char out[4], size_t *ret)
 {
 	uint32_t c;
-	size_t n = 0, end;
+	size_t end;
 
 	*ret = 1;
 	if (t.len > 1 && t.ptr[1] == '\\') {
@@ -208,19 +221,7 @@ static size_t unescape(struct text t, char out[4], size_t *ret)
 	end = t.len > 3 && t.ptr[1] == 'u' && t.ptr[2] == '{' ? text_find_char(t, '}', 3) : SIZE_MAX;
 	if (end == SIZE_MAX || !escape_number(text_sub(t, 3, end - 3), &c))
 		return 0;
-	if (c < 0x80) {
-		out[n++] = (char)c;
-	} else if (c < 0x800) {
-		out[n++] = (char)(0xc0 | c >> 6);
-	} else {
-		out[n++] = (char)(c < 0x10000 ? 0xe0 | c >> 12 : 0xf0 | c >> 18);
-		if (c >= 0x10000)
-			out[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-		out[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	}
-	if (c >= 0x80)
-		out[n++] = (char)(0x80 | (c & 0x3f));
-	*ret = n;
+	*ret = text_put_utf8(out, c);
 	return end + 1;
 }
 

@@ -52,40 +52,19 @@ bool utf16_begins(struct text head)
 	return n && ascii * 2 >= n;
 }
 
-static char *put(char *to, unsigned c)
-{
-	if (c < 0x80) {
-		*to++ = (char)c;
-		return to;
-	}
-	if (c < 0x800) {
-		*to++ = (char)(0xc0 | c >> 6);
-	} else {
-		if (c < 0x10000) {
-			*to++ = (char)(0xe0 | c >> 12);
-		} else {
-			*to++ = (char)(0xf0 | c >> 18);
-			*to++ = (char)(0x80 | (c >> 12 & 63));
-		}
-		*to++ = (char)(0x80 | (c >> 6 & 63));
-	}
-	*to++ = (char)(0x80 | (c & 63));
-	return to;
-}
-
 static char *put_unit(struct utf16 *u, char *to, unsigned c)
 {
 	bool low = c >= 0xdc00 && c < 0xe000;
 	unsigned high = u->high;
 	u->high = 0;
 	if (high && low)
-		return put(to, 0x10000 + ((high - 0xd800) << 10) + (c - 0xdc00));
+		return to + text_put_utf8(to, 0x10000 + ((high - 0xd800) << 10) + (c - 0xdc00));
 	if (high)
-		to = put(to, high);
+		to += text_put_utf8(to, high);
 	if (c >= 0xd800 && c < 0xdc00)
 		u->high = c;
 	else
-		to = put(to, c);
+		to += text_put_utf8(to, c);
 	return to;
 }
 
@@ -148,7 +127,7 @@ static int utf16_fill(struct stream *s, const char **ret, size_t *ret_n, struct 
 	if (rc < 0)
 		return rc;
 	if (u->ended && u->high) {
-		to = put(to, u->high);
+		to += text_put_utf8(to, u->high);
 		u->high = 0;
 	}
 	if (u->ended && u->has_odd) {

@@ -32,16 +32,6 @@ static int hex(const char *p, size_t n, unsigned digits)
 	return v;
 }
 
-static size_t put_utf8(char *to, unsigned c)
-{
-	static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	for (size_t i = n; i > 1; i--, c >>= 6)
-		to[i - 1] = (char)(0x80 | (c & 0x3f));
-	to[0] = (char)(leads[n > 1 ? n : 0] | c);
-	return n;
-}
-
 /* One escape of JSON, or of a URL: how long it is; 0: none is there. It is never shorter than what it stands for. */
 static size_t undo(const char *p, size_t n, bool json, bool percent, char to[4], size_t *ret_n)
 {
@@ -64,8 +54,8 @@ static size_t undo(const char *p, size_t n, bool json, bool percent, char to[4],
 	if (high >= 0xd800 && high < 0xdc00 && n >= 12 && p[6] == '\\' && p[7] == 'u')
 		low = hex(p + 8, n - 8, 4);
 	bool pair = low >= 0xdc00 && low < 0xe000;
-	*ret_n = put_utf8(to, pair ? 0x10000u + (((unsigned)high - 0xd800u) << 10) + ((unsigned)low - 0xdc00u)
-				   : (unsigned)high);
+	*ret_n = text_put_utf8(to, pair ? 0x10000u + (((unsigned)high - 0xd800u) << 10) + ((unsigned)low - 0xdc00u)
+					: (unsigned)high);
 	return pair ? 12 : 6;
 }
 

@@ -28,19 +28,6 @@ static size_t hex_number(struct text t, size_t at, size_t max, uint32_t *ret)
 	return n;
 }
 
-static size_t put_utf8(uint32_t c, char *to)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	for (size_t i = n; i-- > 1; c >>= 6)
-		to[i] = (char)(0x80 | (c & 0x3f));
-	to[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
-	return n;
-}
-
 /* An escape at `at`: how many bytes it has, 0 none; to gets what it stands for. */
 typedef size_t escape_fn(struct text t, size_t at, char to[4], size_t *n);
 
@@ -72,7 +59,7 @@ static size_t xml_escape(struct text t, size_t at, char to[4], size_t *n)
 			c = c * 10 + (uint32_t)(rest.ptr[from + len] - '0');
 	if (!len || c > 0x10ffff || from + len >= rest.len || rest.ptr[from + len] != ';')
 		return 0;
-	*n = put_utf8(c, to);
+	*n = text_put_utf8(to, c);
 	return from + len + 1;
 }
 
@@ -100,7 +87,7 @@ static size_t backslash_escape(struct text t, size_t at, char to[4], size_t *n)
 		size_t len = hex_number(rest, 3, 6, &c);
 		if (!len || 3 + len >= rest.len || rest.ptr[3 + len] != '}' || c > 0x10ffff)
 			return 0;
-		*n = put_utf8(c, to);
+		*n = text_put_utf8(to, c);
 		return 4 + len;
 	}
 	if (hex_number(rest, 2, 4, &c) != 4)
@@ -111,7 +98,7 @@ static size_t backslash_escape(struct text t, size_t at, char to[4], size_t *n)
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 		used = 12;
 	}
-	*n = put_utf8(c, to);
+	*n = text_put_utf8(to, c);
 	return used;
 }
 
