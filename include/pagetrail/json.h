@@ -86,6 +86,10 @@ int json_keys(struct json_value v, const char *const *known, size_t n_known,
  * 0 no; ERR_NOMEM. */
 int json_twice(struct json_value v, struct text *ret, struct err *err) MUST_CHECK;
 
+/* A whole document that a person gave, no object of which has two members of one name. ERR_INPUT says what is wrong with it; what:
+ * "plan". */
+int json_document(struct json *j, struct text t, const char *what, struct json_value *ret, struct err *err) MUST_CHECK;
+
 /* Writes v as compact JSON (for keeping a nested value as one text). */
 int json_write(struct json_value v, struct buf *out, struct err *err) MUST_CHECK;
 

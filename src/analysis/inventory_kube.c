@@ -120,16 +120,9 @@ int inventory_read_json(struct inventory_reader *r, struct text content, struct 
 {
 	struct json *j = json_new();
 	struct json_value doc;
-	struct text twice;
-	size_t off = 0;
 	if (!j)
 		return err_nomem(err);
-	int rc = json_parse(j, content, false, &doc, &off, err);
-	if (rc == 1)
-		rc = err_set(err, ERR_INPUT, "the inventory is no JSON, from byte %zu on", off);
-	else if (rc == 0 && (rc = json_twice(doc, &twice, err)) > 0)
-		rc = err_set(err, ERR_INPUT, "the inventory has an object with two members '%.*s'",
-			     TEXT_ARG(text_sub(twice, 0, 40)));
+	int rc = json_document(j, content, "inventory", &doc, err);
 	if (rc == 0)
 		rc = take_document(r, doc, err);
 	json_free(j);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "pagetrail/analysis.h"
+#include "pagetrail/array.h"
 #include "pagetrail/event.h"
 
 /* --- runset: pages as runs; adding is cheap, reading sorts and joins first --- */
@@ -20,9 +21,6 @@ int runset_add(struct runset *s, uint32_t first, uint32_t count, struct err *err
 void runset_tidy(struct runset *s);
 uint64_t runset_pages(struct runset *s);
 void runset_done(struct runset *s);
-
-/* --- an array that grows: room for one more element of *p, of which n are used --- */
-int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;
 
 /* Sorts what is nearly in order; cmp() must decide between any two. */
 int sort_almost(void *list, size_t n, size_t size, int (*cmp)(const void *a, const void *b, void *ctx), void *ctx,

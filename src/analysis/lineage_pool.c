@@ -11,19 +11,6 @@
 #include "lineage_pool.h"
 
 /* ---- growing things ---- */
-int grow_array(void **p, size_t *cap, size_t n, size_t size, struct err *err)
-{
-	if (n < *cap)
-		return 0;
-	size_t more = *cap ? *cap * 2 : 16;
-	void *q = realloc(*p, more * size);
-	if (!q)
-		return err_nomem(err);
-	*p = q;
-	*cap = more;
-	return 0;
-}
-
 int grow32(void **p, uint32_t *cap, uint32_t n, size_t size, struct err *err)
 {
 	size_t c = *cap;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "pagetrail/array.h"
 #include "pagetrail/json.h"
 #include "pagetrail/macros.h"
 
@@ -59,16 +60,10 @@ static bool twin(struct text *list, size_t n, struct text *ret)
 
 static int push(struct names *s, struct text name, struct err *err)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 64;
-		struct text *more = reallocarray(s->list, cap, sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		s->list = more;
-		s->cap = cap;
-	}
-	s->list[s->n++] = name;
-	return 0;
+	int rc = grow_array((void **)&s->list, &s->cap, s->n, sizeof(*s->list), err);
+	if (!rc)
+		s->list[s->n++] = name;
+	return rc;
 }
 
 /* As deep as JSON_DEPTH_MAX. */
@@ -95,5 +90,18 @@ int json_twice(struct json_value v, struct text *ret, struct err *err)
 	struct names s = {0};
 	int rc = find_twin(v, &s, ret, err);
 	free(s.list);
+	return rc;
+}
+
+int json_document(struct json *j, struct text t, const char *what, struct json_value *ret, struct err *err)
+{
+	struct text name;
+	size_t off = 0;
+	int rc = json_parse(j, t, false, ret, &off, err);
+	if (rc == 1)
+		return err_set(err, ERR_INPUT, "the %s is no JSON, from byte %zu on", what, off);
+	if (rc == 0 && (rc = json_twice(*ret, &name, err)) > 0)
+		rc = err_set(err, ERR_INPUT, "the %s has an object with two members '%.*s'", what,
+			     TEXT_ARG(text_sub(name, 0, 40)));
 	return rc;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pagetrail/array.h"
 #include "pagetrail/ingest.h"
 #include "pagetrail/salvage.h"
 
@@ -40,14 +41,9 @@ static const struct rows_column columns[] = {
 static int on_source(void *ctx, const struct salvaged *s, struct err *err)
 {
 	struct run *run = ctx;
-	if (run->n == run->cap) {
-		size_t cap = run->cap ? 2 * run->cap : 64;
-		struct changed *grown = reallocarray(run->list, cap, sizeof(*grown));
-		if (!grown)
-			return err_nomem(err);
-		run->list = grown;
-		run->cap = cap;
-	}
+	int rc = grow_array((void **)&run->list, &run->cap, run->n, sizeof(*run->list), err);
+	if (rc)
+		return rc;
 	run->list[run->n++] = (struct changed){*s, s->again};
 	run->lost += s->lost;
 	run->of += s->bytes;

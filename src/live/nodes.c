@@ -181,17 +181,12 @@ static int take_pods(struct live_nodes *n, struct json_value doc, const struct l
 int live_nodes_parse(struct live_nodes *n, struct text content, const struct live_pods *pods, struct err *err)
 {
 	struct text rest = text_trim(content), line;
-	size_t before = n->n, number = 0, off = 0;
+	size_t before = n->n, number = 0;
 	int rc = 0;
 	if (text_starts(rest, "{")) {
 		struct json *j = json_new();
 		struct json_value doc;
-		rc = j ? json_parse(j, rest, false, &doc, &off, err) : err_nomem(err);
-		if (rc == 1)
-			rc = err_set(err, ERR_INPUT, "the list of nodes is no JSON, from byte %zu on", off);
-		if (!rc && (rc = json_twice(doc, &line, err)) > 0)
-			rc = err_set(err, ERR_INPUT, "the list of nodes has an object with two members '%.*s'",
-				     TEXT_ARG(text_sub(line, 0, 40)));
+		rc = j ? json_document(j, rest, "list of nodes", &doc, err) : err_nomem(err);
 		if (!rc)
 			rc = take_pods(n, doc, pods, err);
 		json_free(j);

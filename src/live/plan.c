@@ -139,21 +139,14 @@ int live_plan_parse(struct live_plan *p, struct text content, struct err *err)
 {
 	unsigned char digest[SHA256_BYTES];
 	struct json_value doc;
-	struct text twice;
-	size_t off = 0;
 	*p = (struct live_plan){0};
 	arena_init(&p->arena, 64 * MIB);
 	struct json *j = json_new();
 	int rc = j ? sha256_once(content.ptr ? content.ptr : "", content.len, digest, err) : err_nomem(err);
 	if (!rc) {
 		sha256_hex(digest, p->sha256);
-		rc = json_parse(j, content, false, &doc, &off, err);
+		rc = json_document(j, content, "plan", &doc, err);
 	}
-	if (rc == 1)
-		rc = err_set(err, ERR_INPUT, "the plan is no JSON, from byte %zu on", off);
-	else if (!rc && (rc = json_twice(doc, &twice, err)) > 0)
-		rc = err_set(err, ERR_INPUT, "the plan has an object with two members '%.*s'",
-			     TEXT_ARG(text_sub(twice, 0, 40)));
 	if (!rc)
 		rc = take_plan(p, doc, err);
 	json_free(j);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/array.h"
 #include "pagetrail/buf.h"
 #include "salvage.h"
 #include "verify.h"
@@ -55,16 +56,10 @@ static int add_source(struct walk *w, int64_t source, struct err *err)
 {
 	if (source <= 0 || (w->n_sources && w->sources[w->n_sources - 1] == source))
 		return 0;
-	if (w->n_sources == w->cap_sources) {
-		size_t cap = w->cap_sources ? 2 * w->cap_sources : 64;
-		int64_t *grown = reallocarray(w->sources, cap, sizeof(*grown));
-		if (!grown)
-			return err_nomem(err);
-		w->sources = grown;
-		w->cap_sources = cap;
-	}
-	w->sources[w->n_sources++] = source;
-	return 0;
+	int rc = grow_array((void **)&w->sources, &w->cap_sources, w->n_sources, sizeof(*w->sources), err);
+	if (!rc)
+		w->sources[w->n_sources++] = source;
+	return rc;
 }
 
 static int add_place(struct walk *w, struct place at, struct err *err)
@@ -72,16 +67,10 @@ static int add_place(struct walk *w, struct place at, struct err *err)
 	struct places *p = &w->places;
 	if (at.source <= 0 || at.off < 0)
 		return 0;
-	if (p->n == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 256;
-		struct place *grown = reallocarray(p->list, cap, sizeof(*grown));
-		if (!grown)
-			return err_nomem(err);
-		p->list = grown;
-		p->cap = cap;
-	}
-	p->list[p->n++] = at;
-	return 0;
+	int rc = grow_array((void **)&p->list, &p->cap, p->n, sizeof(*p->list), err);
+	if (!rc)
+		p->list[p->n++] = at;
+	return rc;
 }
 
 static int on_source_row(void *ctx, struct sql *s, struct err *err)
