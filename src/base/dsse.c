@@ -104,30 +104,16 @@ int dsse_key_read(struct dsse_key **ret, struct text pem, struct err *err)
 	return rc;
 }
 
-static int read_all(int fd, struct buf *b, struct err *err)
-{
-	const size_t most = SIGNING_KEY_MAX_BYTES + 1; /* more than is allowed */
-	ssize_t n = 1;
-	while (n > 0 && b->len < most) {
-		n = read(fd, b->ptr + b->len, most - b->len);
-		b->len += n > 0 ? (size_t)n : 0;
-	}
-	return n < 0 ? err_set_errno(err, ERR_INPUT, "cannot read the key") : 0;
-}
-
 int dsse_key_load(struct dsse_key **ret, const char *path, struct err *err)
 {
-	struct buf b = BUF_INIT(2 * SIGNING_KEY_MAX_BYTES);
+	struct buf b = BUF_INIT(SIGNING_KEY_MAX_BYTES);
 	bool others = false;
 	int fd = private_file_open(path, "key", &others, err);
 
 	*ret = NULL;
 	if (fd < 0)
 		return fd;
-	/* at once: growing would leave copies of the key behind */
-	int rc = buf_reserve(&b, SIGNING_KEY_MAX_BYTES + 1, err);
-	if (rc == 0)
-		rc = read_all(fd, &b, err);
+	int rc = private_file_read(fd, "key", &b, err);
 	close(fd);
 	if (rc == 0)
 		rc = dsse_key_read(ret, buf_text(&b), err);

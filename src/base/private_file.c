@@ -24,6 +24,25 @@ int private_file_open(const char *path, const char *what, bool *ret_others, stru
 	return ERR_INPUT;
 }
 
+int private_file_read(int fd, const char *what, struct buf *b, struct err *err)
+{
+	char more;
+	ssize_t n = 0;
+	int rc = buf_reserve(b, b->max - b->len, err);
+	while (rc == 0 &&
+	       (n = b->len < b->max ? read(fd, b->ptr + b->len, b->max - b->len) : read(fd, &more, sizeof(more))) > 0) {
+		if (b->len < b->max)
+			b->len += (size_t)n;
+		else
+			rc = err_set(err, ERR_INPUT, "the %s is larger than %zu bytes", what, b->max);
+	}
+	if (rc == 0 && n < 0)
+		rc = err_set_errno(err, ERR_INPUT, "cannot read the %s", what);
+	if (rc == 0)
+		b->ptr[b->len] = '\0';
+	return rc;
+}
+
 int private_file_refuse(const char *path, const char *what, const char *then, struct err *err)
 {
 	err_set(err, ERR_INPUT, "the %s can be read by others", what);

@@ -11,19 +11,13 @@
 static int read_private(struct buf *b, const char *path, struct err *err)
 {
 	static const char what[] = "file of headers";
-	char block[4096];
 	bool others = false;
-	ssize_t n = 0;
 	int fd = private_file_open(path, what, &others, err);
 	if (fd < 0)
 		return fd;
 	int rc = others ? private_file_refuse(path, what, "use the keys in it", err) : 0;
-	while (!rc && (n = read(fd, block, sizeof(block))) > 0)
-		rc = buf_add(b, block, (size_t)n, err);
-	if (rc == ERR_LIMIT)
-		rc = err_set(err, ERR_INPUT, "the file of headers is larger than %zu bytes", b->max);
-	if (!rc && n < 0)
-		rc = err_set_errno(err, ERR_INPUT, "cannot read the file of headers");
+	if (!rc)
+		rc = private_file_read(fd, what, b, err);
 	close(fd);
 	return rc;
 }
