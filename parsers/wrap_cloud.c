@@ -123,21 +123,18 @@ static bool read_source(struct json_scan *s, struct arena *a, struct fields *f, 
 	if (!scan_open(s, '{'))
 		return false;
 	while ((r = scan_member(s, &key)) == 1) {
-		if (text_is(key, "kubernetes") || text_is(key, "host") || text_is(key, "container")) {
-			if (scan_peek(s) == '{' && !text_is(key, "kubernetes")) {
-				if (!origin_named(s, key, a, w))
-					return false;
-				continue;
-			}
-			if (scan_peek(s) == '{') {
-				if (!origin_labels(s, a, w))
-					return false;
-				continue;
-			}
-		}
-		if (!scan_value(s, &v))
+		bool object = scan_peek(s) == '{';
+
+		if (object && text_is(key, "kubernetes")) {
+			if (!origin_labels(s, a, w))
+				return false;
+		} else if (object && (text_is(key, "host") || text_is(key, "container"))) {
+			if (!origin_named(s, key, a, w))
+				return false;
+		} else if (!scan_value(s, &v)) {
 			return false;
-		if ((text_is(key, "message") || text_is(key, "log") || text_is(key, "_raw")) && v.ptr[0] == '"') {
+		} else if ((text_is(key, "message") || text_is(key, "log") || text_is(key, "_raw")) &&
+			   v.ptr[0] == '"') {
 			f->line = v;
 			f->splunk |= text_is(key, "_raw");
 			f->elastic |= !text_is(key, "_raw");

@@ -11,12 +11,8 @@
  */
 #include <string.h>
 
+#include "log_words.h"
 #include "pagetrail/wrapper.h"
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 static bool is_small(char c)
 {

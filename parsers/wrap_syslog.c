@@ -13,12 +13,8 @@
  */
 #include <string.h>
 
+#include "log_words.h"
 #include "pagetrail/wrapper.h"
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 static int two(const char *p)
 {

@@ -29,8 +29,7 @@ static void put_line(FILE *out, struct text line, size_t hang)
 {
 	size_t indent = indent_of(line), at = 0;
 	size_t gap = indent ? text_find(line, "  ", indent) : SIZE_MAX;
-	bool command =
-	    indent && gap == SIZE_MAX && text_starts(text_sub(line, indent, line.len - indent), "pagetrail ");
+	bool command = indent && gap == SIZE_MAX && text_starts(text_from(line, indent), "pagetrail ");
 	if (!hang)
 		hang = text_starts(line, "usage:") ? sizeof("usage:") : indent + (command ? 2 : 0);
 	for (size_t i = gap; gap != SIZE_MAX && i < line.len && line.ptr[i] == ' '; i++)
@@ -66,7 +65,7 @@ static void put_help(FILE *out, struct text t)
 	t = text_chomp(t);
 	while (text_split(&t, '\n', &line)) {
 		if (paragraph.len)
-			line = text_sub(line, indent_of(line), line.len - indent_of(line));
+			line = text_from(line, indent_of(line));
 		struct text begun = paragraph.len ? buf_text(&paragraph) : line;
 		size_t indent = indent_of(begun), next = indent_of(t);
 		bool describes = indent && (indent >= DESCRIBES || text_find(begun, "  ", indent) != SIZE_MAX);

@@ -107,17 +107,27 @@ static void put_head(struct book *b, lxw_col_t col, struct text label, double wi
 
 /* ---- sheets ---- */
 
+static bool is_named(xmlNodePtr n, const char *name)
+{
+	return !strcmp((const char *)n->name, name);
+}
+
+static bool has_numbers(xmlNodePtr column)
+{
+	struct text type = derive_attribute(column, "type");
+	return text_is(type, "integer") || text_is(type, "real");
+}
+
 static void put_cell(struct book *b, lxw_col_t col, xmlNodePtr cell, xmlNodePtr column)
 {
 	CLEANUP(buf_done) struct buf list = BUF_INIT(64 * MIB);
-	struct text type = derive_attribute(column, "type");
 	if (derive_element(cell->children)) {
 		if (!b->rc)
 			b->rc = derive_csv_list(cell, &list, b->err);
 		put_words(b, col, buf_text(&list), NULL);
 	} else if (derive_attribute(cell, "unknown").len) {
 		put_words(b, col, TEXT("unknown"), NULL);
-	} else if (text_is(type, "integer") || text_is(type, "real")) {
+	} else if (has_numbers(column)) {
 		put_value(b, col, derive_words(cell));
 	} else {
 		put_words(b, col, derive_words(cell), NULL);
@@ -128,10 +138,12 @@ static void put_rows_of(struct book *b, xmlNodePtr table)
 {
 	xmlNodePtr first = derive_element(table->children), row = first;
 	lxw_col_t col = 0;
-	for (; row && !strcmp((const char *)row->name, "column"); row = derive_element(row->next), col++) {
+	for (; row && is_named(row, "column"); row = derive_element(row->next), col++) {
 		struct text type = derive_attribute(row, "type");
-		bool number = text_is(type, "integer") || text_is(type, "real");
-		put_head(b, col, derive_attribute(row, "label"), number ? 14 : text_is(type, "time") ? 27 : 24);
+		put_head(b, col, derive_attribute(row, "label"),
+			 has_numbers(row)        ? 14
+			 : text_is(type, "time") ? 27
+						 : 24);
 	}
 	for (; row && !b->rc; row = derive_element(row->next)) {
 		xmlNodePtr column = first;
@@ -144,11 +156,6 @@ static void put_rows_of(struct book *b, xmlNodePtr table)
 	b->row++;
 	if (text_is(derive_attribute(table, "truncated"), "true"))
 		put_words(b, 0, TEXT("There are more rows than stand here."), b->bold);
-}
-
-static bool is_named(xmlNodePtr n, const char *name)
-{
-	return !strcmp((const char *)n->name, name);
 }
 
 static void put_number_rows(struct book *b, xmlNodePtr root)
