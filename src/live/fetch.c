@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetch.c - many calls at a time, each within its limits, over libcurl
+/* fetch.c - many calls at a time, each within its limits, over libcurl (curl.h)
  *
  * Whatever a peer does, a call ends: with an outcome, a sentence, and the bytes that came until then.
  */
 #include <arpa/inet.h>
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "curl.h"
 #include "pagetrail/digest.h"
 #include "pagetrail/limits.h"
 #include "pagetrail/live.h"
@@ -113,11 +113,11 @@ static int add_lines(struct live_call *c, const struct live_options *o, struct e
 	const char *fixed[] = {"Expect:", c->body.ptr ? "Content-Type: application/json" : NULL};
 	bool ok = true;
 	for (size_t i = 0; ok && i < ARRAY_SIZE(fixed) && fixed[i]; i++, list = longer ? longer : list)
-		ok = (longer = curl_slist_append(list, fixed[i])) != NULL;
+		ok = (longer = curl.slist_append(list, fixed[i])) != NULL;
 	for (size_t i = 0; ok && c->headers && c->headers[i]; i++, list = longer ? longer : list)
-		ok = (longer = curl_slist_append(list, c->headers[i])) != NULL;
+		ok = (longer = curl.slist_append(list, c->headers[i])) != NULL;
 	for (size_t i = 0; ok && o->headers && i < o->headers->n; i++, list = longer ? longer : list)
-		ok = (longer = curl_slist_append(list, o->headers->lines[i].ptr)) != NULL;
+		ok = (longer = curl.slist_append(list, o->headers->lines[i].ptr)) != NULL;
 	c->list = list;
 	return ok ? 0 : err_nomem(err);
 }
@@ -125,29 +125,29 @@ static int add_lines(struct live_call *c, const struct live_options *o, struct e
 static bool set_all(CURL *e, struct live_call *c, const struct live_options *o)
 {
 	bool ok =
-	    !curl_easy_setopt(e, CURLOPT_URL, c->url) && !curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") &&
-	    !curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) &&
-	    !curl_easy_setopt(e, CURLOPT_PROXY, "") && /* whatever the environment says */
-	    !curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) &&
-	    !curl_easy_setopt(e, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L) &&
-	    !curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) &&
-	    !curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L) && !curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->trouble) &&
-	    !curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_ms) &&
-	    !curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)o->total_ms) &&
-	    !curl_easy_setopt(e, CURLOPT_USERAGENT, "pagetrail/" PAGETRAIL_VERSION) &&
-	    !curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) &&
-	    !curl_easy_setopt(e, CURLOPT_CERTINFO, 1L) && !curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 1L) &&
-	    !curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->list) &&
-	    !curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_content) && !curl_easy_setopt(e, CURLOPT_WRITEDATA, c) &&
-	    !curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header) && !curl_easy_setopt(e, CURLOPT_HEADERDATA, c) &&
-	    !curl_easy_setopt(e, CURLOPT_VERBOSE, 1L) && !curl_easy_setopt(e, CURLOPT_DEBUGFUNCTION, on_debug) &&
-	    !curl_easy_setopt(e, CURLOPT_DEBUGDATA, c) && !curl_easy_setopt(e, CURLOPT_PRIVATE, c);
+	    !curl.easy_setopt(e, CURLOPT_URL, c->url) && !curl.easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") &&
+	    !curl.easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) &&
+	    !curl.easy_setopt(e, CURLOPT_PROXY, "") && /* whatever the environment says */
+	    !curl.easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) &&
+	    !curl.easy_setopt(e, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L) &&
+	    !curl.easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) &&
+	    !curl.easy_setopt(e, CURLOPT_NOSIGNAL, 1L) && !curl.easy_setopt(e, CURLOPT_ERRORBUFFER, c->trouble) &&
+	    !curl.easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_ms) &&
+	    !curl.easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)o->total_ms) &&
+	    !curl.easy_setopt(e, CURLOPT_USERAGENT, "pagetrail/" PAGETRAIL_VERSION) &&
+	    !curl.easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) &&
+	    !curl.easy_setopt(e, CURLOPT_CERTINFO, 1L) && !curl.easy_setopt(e, CURLOPT_FORBID_REUSE, 1L) &&
+	    !curl.easy_setopt(e, CURLOPT_HTTPHEADER, c->list) &&
+	    !curl.easy_setopt(e, CURLOPT_WRITEFUNCTION, on_content) && !curl.easy_setopt(e, CURLOPT_WRITEDATA, c) &&
+	    !curl.easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header) && !curl.easy_setopt(e, CURLOPT_HEADERDATA, c) &&
+	    !curl.easy_setopt(e, CURLOPT_VERBOSE, 1L) && !curl.easy_setopt(e, CURLOPT_DEBUGFUNCTION, on_debug) &&
+	    !curl.easy_setopt(e, CURLOPT_DEBUGDATA, c) && !curl.easy_setopt(e, CURLOPT_PRIVATE, c);
 	if (ok && o->cacert)
-		ok = !curl_easy_setopt(e, CURLOPT_CAINFO, o->cacert) && !curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
+		ok = !curl.easy_setopt(e, CURLOPT_CAINFO, o->cacert) && !curl.easy_setopt(e, CURLOPT_CAPATH, NULL);
 	if (ok && c->body.ptr)
-		ok = !curl_easy_setopt(e, CURLOPT_POST, 1L) &&
-		     !curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body.len) &&
-		     !curl_easy_setopt(e, CURLOPT_POSTFIELDS, c->body.ptr);
+		ok = !curl.easy_setopt(e, CURLOPT_POST, 1L) &&
+		     !curl.easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body.len) &&
+		     !curl.easy_setopt(e, CURLOPT_POSTFIELDS, c->body.ptr);
 	return ok;
 }
 
@@ -157,11 +157,11 @@ static int call_start(struct run *r, struct live_call *c, struct err *err)
 	c->started_ns = r->o->now();
 	c->first_ns = c->ended_ns = TIME_UNKNOWN;
 	c->trouble[0] = '\0';
-	c->easy = curl_easy_init();
+	c->easy = curl.easy_init();
 	int rc = c->easy ? add_lines(c, r->o, err) : err_nomem(err);
 	if (!rc && !set_all(c->easy, c, r->o))
 		rc = err_set(err, ERR_BUG, "a connection refuses its settings");
-	if (!rc && curl_multi_add_handle(r->multi, c->easy) != CURLM_OK)
+	if (!rc && curl.multi_add_handle(r->multi, c->easy) != CURLM_OK)
 		rc = err_nomem(err);
 	if (!rc)
 		r->active[r->n++] = c;
@@ -170,10 +170,12 @@ static int call_start(struct run *r, struct live_call *c, struct err *err)
 
 static void call_drop(struct run *r, struct live_call *c)
 {
-	if (r && c->easy)
-		curl_multi_remove_handle(r->multi, c->easy);
-	curl_easy_cleanup(c->easy);
-	curl_slist_free_all(c->list);
+	if (!c->easy) /* so there is no list either, and libcurl may never have been loaded */
+		return;
+	if (r)
+		curl.multi_remove_handle(r->multi, c->easy);
+	curl.easy_cleanup(c->easy);
+	curl.slist_free_all(c->list);
 	c->easy = c->list = NULL;
 }
 
@@ -189,8 +191,8 @@ static void note_peer(struct live_call *c)
 {
 	char *ip = NULL;
 	long port = 0;
-	if (curl_easy_getinfo(c->easy, CURLINFO_PRIMARY_IP, &ip) || !ip || !*ip ||
-	    curl_easy_getinfo(c->easy, CURLINFO_PRIMARY_PORT, &port))
+	if (curl.easy_getinfo(c->easy, CURLINFO_PRIMARY_IP, &ip) || !ip || !*ip ||
+	    curl.easy_getinfo(c->easy, CURLINFO_PRIMARY_PORT, &port))
 		return;
 	snprintf(c->peer, sizeof(c->peer), strchr(ip, ':') ? "[%s]:%ld" : "%s:%ld", ip, port);
 }
@@ -201,7 +203,7 @@ static void note_tls(struct live_call *c)
 	static const char *const wanted[] = {"Subject", "Issuer", "Expire date"};
 	struct curl_certinfo *info = NULL;
 	size_t n = 0;
-	if (curl_easy_getinfo(c->easy, CURLINFO_CERTINFO, &info) || !info || info->num_of_certs < 1)
+	if (curl.easy_getinfo(c->easy, CURLINFO_CERTINFO, &info) || !info || info->num_of_certs < 1)
 		return;
 	for (struct curl_slist *l = info->certinfo[0]; l; l = l->next)
 		for (size_t i = 0; i < ARRAY_SIZE(wanted) && n < sizeof(c->tls); i++) {
@@ -296,7 +298,7 @@ static void say_why(struct live_call *c, CURLcode code, const struct live_option
 		if (bad_chunks(c, code))
 			snprintf(c->why, sizeof(c->why), "after %zu bytes: %.200s", c->answer.len, c->trouble);
 		else
-			snprintf(c->why, sizeof(c->why), "%s", curl_easy_strerror(code));
+			snprintf(c->why, sizeof(c->why), "%s", curl.easy_strerror(code));
 	}
 }
 
@@ -312,8 +314,8 @@ static void call_end(struct run *r, struct live_call *c, CURLcode code, bool sto
 {
 	curl_off_t first = 0;
 	c->ended_ns = r->o->now();
-	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &c->status);
-	if (c->answer.len && !curl_easy_getinfo(c->easy, CURLINFO_STARTTRANSFER_TIME_T, &first) && first > 0)
+	curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &c->status);
+	if (c->answer.len && !curl.easy_getinfo(c->easy, CURLINFO_STARTTRANSFER_TIME_T, &first) && first > 0)
 		c->first_ns = c->started_ns + first * 1000;
 	note_peer(c);
 	note_tls(c);
@@ -339,10 +341,10 @@ static int take_ended(struct run *r, struct err *err)
 {
 	CURLMsg *m;
 	int left, rc = 0;
-	while (!rc && (m = curl_multi_info_read(r->multi, &left))) {
+	while (!rc && (m = curl.multi_info_read(r->multi, &left))) {
 		struct live_call *c = NULL;
 		CURLcode code = m->data.result;
-		if (m->msg != CURLMSG_DONE || curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &c) || !c)
+		if (m->msg != CURLMSG_DONE || curl.easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &c) || !c)
 			continue;
 		call_end(r, c, code, false);
 		rc = r->source->done(r->source->ctx, c, err);
@@ -359,12 +361,12 @@ static int run_all(struct run *r, struct err *err)
 		while (!rc && r->n < r->o->parallel && !stopped(r) &&
 		       (next = r->source->next(r->source->ctx, &c)) == LIVE_CALL)
 			rc = call_start(r, c, err);
-		if (!rc && curl_multi_perform(r->multi, &running) != CURLM_OK)
+		if (!rc && curl.multi_perform(r->multi, &running) != CURLM_OK)
 			rc = err_set(err, ERR_BUG, "connections cannot go on");
 		if (!rc)
 			rc = take_ended(r, err);
 		if (!rc && (r->n || next == LIVE_WAIT) &&
-		    curl_multi_poll(r->multi, NULL, 0, next == LIVE_WAIT ? WAIT_MS : POLL_MS, NULL) != CURLM_OK)
+		    curl.multi_poll(r->multi, NULL, 0, next == LIVE_WAIT ? WAIT_MS : POLL_MS, NULL) != CURLM_OK)
 			rc = err_set(err, ERR_BUG, "connections cannot be waited for");
 	} while (!rc && !stopped(r) && (r->n || next != LIVE_END));
 	struct err second;
@@ -383,15 +385,14 @@ static int run_all(struct run *r, struct err *err)
 
 int live_run(const struct live_options *o, const struct live_source *source, struct err *err)
 {
-	static bool begun;
-	if (!begun && curl_global_init(CURL_GLOBAL_DEFAULT))
-		return err_nomem(err);
-	begun = true;
 	struct run r = {.o = o, .source = source};
-	r.multi = curl_multi_init();
+	int rc = curl_load(err);
+	if (rc)
+		return rc;
+	r.multi = curl.multi_init();
 	r.active = calloc(MAX(o->parallel, 1u), sizeof(struct live_call *));
-	int rc = r.multi && r.active ? run_all(&r, err) : err_nomem(err);
-	curl_multi_cleanup(r.multi);
+	rc = r.multi && r.active ? run_all(&r, err) : err_nomem(err);
+	curl.multi_cleanup(r.multi);
 	free(r.active);
 	return rc;
 }
@@ -401,8 +402,8 @@ int live_run(const struct live_options *o, const struct live_source *source, str
 static bool has_part(CURLU *u, CURLUPart part)
 {
 	char *v = NULL;
-	bool has = !curl_url_get(u, part, &v, 0);
-	curl_free(v);
+	bool has = !curl.url_get(u, part, &v, 0);
+	curl.free(v);
 	return has;
 }
 
@@ -421,18 +422,20 @@ int live_url_check(const char *url, struct text *ret, struct err *err)
 			return wrong_url(err, "it holds a blank, or what is no ASCII");
 	if (!text_starts(t, "http://") && !text_starts(t, "https://"))
 		return wrong_url(err, "only http:// and https:// are spoken");
-	CURLU *u = curl_url();
+	int rc = curl_load(err);
+	if (rc)
+		return rc;
+	CURLU *u = curl.url();
 	if (!u)
 		return err_nomem(err);
-	int rc = 0;
-	if (curl_url_set(u, CURLUPART_URL, url, 0))
+	if (curl.url_set(u, CURLUPART_URL, url, 0))
 		rc = wrong_url(err, "it cannot be read");
 	else if (has_part(u, CURLUPART_USER) || has_part(u, CURLUPART_PASSWORD))
 		rc = wrong_url(err,
 			       "a user or a key in it would be seen by others: --header-file holds what must not be");
 	else if (has_part(u, CURLUPART_QUERY) || has_part(u, CURLUPART_FRAGMENT))
 		rc = wrong_url(err, "the part behind '?' or '#' does not belong to it");
-	curl_url_cleanup(u);
+	curl.url_cleanup(u);
 	while (t.len && t.ptr[t.len - 1] == '/')
 		t.len--;
 	*ret = t;
@@ -442,15 +445,18 @@ int live_url_check(const char *url, struct text *ret, struct err *err)
 int live_url_host(const char *url, struct buf *out, struct err *err)
 {
 	char *host = NULL, *port = NULL;
-	CURLU *u = curl_url();
-	int rc = u ? 0 : err_nomem(err);
-	if (!rc && (curl_url_set(u, CURLUPART_URL, url, 0) || curl_url_get(u, CURLUPART_HOST, &host, 0) ||
-		    curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT)))
+	int rc = curl_load(err);
+	if (rc)
+		return rc;
+	CURLU *u = curl.url();
+	rc = u ? 0 : err_nomem(err);
+	if (!rc && (curl.url_set(u, CURLUPART_URL, url, 0) || curl.url_get(u, CURLUPART_HOST, &host, 0) ||
+		    curl.url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT)))
 		rc = wrong_url(err, "it cannot be read");
 	if (!rc)
 		rc = buf_printf(out, err, "%s:%s", host, port);
-	curl_free(host);
-	curl_free(port);
-	curl_url_cleanup(u);
+	curl.free(host);
+	curl.free(port);
+	curl.url_cleanup(u);
 	return rc;
 }

@@ -251,6 +251,19 @@ def wrong_usage(box):
     expect(not os.path.exists(box.path("u.ptc")), "no case was made")
 
 
+def loaded_when_asked(box):
+    """What opens connections is not in a process that reads evidence; and its absence costs two verbs, no others."""
+    for args, code, there in ((("query", "h.ptc", "sources"), 0, False), (("deploy", "h.ptc"), (0, 1), False),
+                              (("snapshot", "h.ptc", "http://127.0.0.1:1"), 1, True)):
+        p = box.run(*args, code=code, env={"LD_DEBUG": "files"})
+        expect((b"libcurl" in p.stderr) == there, f"libcurl loaded by {args}: expected {there}")
+    box.write("without/libcurl.so.4", "no library\n")
+    without = {"LD_LIBRARY_PATH": box.path("without")}
+    line = one_line_error(box.run("snapshot", "without.ptc", "http://127.0.0.1:1", code=3, env=without))
+    expect("libcurl4" in line and not os.path.exists(box.path("without.ptc")), f"what is missing, before anything is made: {line}")
+    box.run("query", "h.ptc", "sources", env=without)
+
+
 with Box() as box:
     os.chmod(box.write("headers", f"# for the test\nAuthorization: {KEY}\n"), 0o600)
     healthy(box)
@@ -260,3 +273,4 @@ with Box() as box:
     lists_of_nodes(box)
     tls(box)
     wrong_usage(box)
+    loaded_when_asked(box)
