@@ -17,5 +17,5 @@ SELECT g.kind, g.source, w.name AS worker, g.from_ns AS "from", g.to_ns AS "to",
             WHEN g.kind = 'unattached' AND instr(g.effect, ' requests of ') THEN 'requests' ELSE 'records' END AS unit,
        g.effect, g.refs
 FROM gap g LEFT JOIN worker w USING(worker)
-WHERE g.kind NOT LIKE 'clock%'
+WHERE g.kind NOT LIKE 'clock%' AND g.kind <> 'unanswered'
 ORDER BY g.from_ns, g.kind, g.source, w.name, g.to_ns, g.gap

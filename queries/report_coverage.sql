@@ -23,6 +23,6 @@ SELECT w.name AS worker, w.role, w.has_page_log AS page_log, w.first_ns AS first
        max(0, min(w.last_ns, span.b) / 1000000000 - max(w.first_ns, span.a) / 1000000000) AS seen_s,
        span.b / 1000000000 - span.a / 1000000000 AS window_s, coalesce(n.responses, 0) AS responses,
        coalesce(n.affected, 0) AS affected, coalesce(n.lineage_unknown, 0) AS lineage_unknown,
-       (SELECT count(*) FROM gap g WHERE g.worker = w.worker) AS gaps
+       (SELECT count(*) FROM gap g WHERE g.worker = w.worker AND g.kind <> 'unanswered') AS gaps
 FROM worker w CROSS JOIN span LEFT JOIN answered n ON n.name = w.name
 ORDER BY w.name

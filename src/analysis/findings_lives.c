@@ -348,14 +348,14 @@ static int need(struct pool_lives *l, int64_t worker, struct err *err)
 	return rc;
 }
 
-/* Whatever may have held a leg. Without a worker: a log of which nobody knows whose it was. */
+/* Whatever may have held a leg: no marker that was not found, and no node that did not answer. Without a worker: a log of which nobody knows whose it was. */
 static int load_holes(struct pool_lives *l, struct case_file *c, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	size_t cap = 0;
 	int rc = sql_prepare(&s, c,
 			     "SELECT coalesce(worker, 0), from_ns, coalesce(to_ns, 9223372036854775807) FROM gap "
-			     "WHERE kind NOT IN ('sequence', 'clock', 'clock_step')",
+			     "WHERE kind NOT IN ('sequence', 'clock', 'clock_step', 'markers', 'unanswered')",
 			     err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
 		if (l->n_holes == cap) {

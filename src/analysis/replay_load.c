@@ -64,7 +64,8 @@ static int load_jobs(struct replay_rows *x, struct err *err)
 	    "SELECT b.boot, b.worker, b.started_ns, b.page_size, b.pool_tokens, w.name, b.engine, b.version, b.refs, "
 	    "(SELECT min(coalesce(g.from_ns, -9223372036854775807)) FROM gap g WHERE g.worker = b.worker AND g.kind "
 	    "NOT IN "
-	    "('sequence', 'clock', 'clock_step') AND coalesce(g.from_ns < b.ended_ns, 1) AND coalesce(g.to_ns > "
+	    "('sequence', 'clock', 'clock_step', 'markers', 'unanswered') AND coalesce(g.from_ns < b.ended_ns, 1) AND "
+	    "coalesce(g.to_ns > "
 	    "b.started_ns, 1)) FROM boot b JOIN worker w USING(worker) WHERE coalesce(b.role, w.role) = 'decode' ORDER "
 	    "BY "
 	    "b.boot",

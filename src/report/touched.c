@@ -110,7 +110,8 @@ static int load_spans(struct touched *t, struct facts *f)
 	int rc = sql_prepare(
 	    &s, f->c,
 	    "SELECT g.kind, coalesce(w.name, s.worker), g.from_ns, g.to_ns FROM gap g LEFT JOIN worker w ON "
-	    "w.worker = g.worker LEFT JOIN source s ON s.source = g.source",
+	    "w.worker = g.worker LEFT JOIN source s ON s.source = g.source "
+	    "WHERE g.kind <> 'unanswered'", /* no record of a request is missing there */
 	    f->err);
 	while (!rc && (rc = sql_step(s, f->err)) == 1) {
 		struct text worker = sql_get_text(s, 1);

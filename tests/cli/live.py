@@ -40,6 +40,10 @@ def nowhere(box, case, *secrets):
         expect(s not in box.run("journal", case, "--json").stdout.decode(), f"{s} not in the journal")
 
 
+def unanswered(box, case):
+    return {r["effect"].split(" was asked")[0]: r for r in box.json("gaps", case, code=(0, 1))["rows"] if r["kind"] == "unanswered"}
+
+
 def healthy(box):
     extra = {"api_key": "sk-key-of-the-engine", "note": 'a "quoted" \\ word', "nested": {"admin_api_key": "sk-second-key"}}
     with Stub(sglang(extra=extra)) as new, Stub(sglang(version="0.5.21", older=True)) as old:
@@ -83,6 +87,8 @@ def healthy(box):
         box.run("snapshot", "ok.ptc", f"prefill-0={new.url}")
         n = len([s for s in box.json("info", "ok.ptc")["sources"] if s["format"] == "sglang-server-info"])
         expect(n == 3, f"three snapshots: {n}")
+        for case in ("ok.ptc", "vllm.ptc"):
+            expect(not unanswered(box, case), f"a path that is not there is no gap: {unanswered(box, case)}")
         box.run("verify", "ok.ptc")
         text = box.run("snapshot", "ok.ptc", f"prefill-0={new.url}").stdout.decode()
         expect("1 node: 1 answered" in text, f"a table for people: {text}")
@@ -181,9 +187,24 @@ def misbehaving(box):
     listed = box.json("query", "bad.ptc", "snapshots")["rows"]
     expect(sorted((r["node"], r["document"], r["outcome"], r["status"], r["bytes"], r["at"]) for r in listed) ==
            sorted((r["node"], r["document"], r["outcome"], r["status"], r["bytes"], r["at"]) for r in doc["rows"]), "later too")
+    # and `gaps` has a row for each that did not answer, or not wholly
+    gaps = unanswered(box, "bad.ptc")
+    expect(set(gaps) == set(want) - {"healthy"}, f"a gap a node: {set(gaps) ^ set(want)}")
+    for name, g in gaps.items():
+        asked = [r for r in listed if r["node"] == name]
+        bad = [r for r in asked if r["outcome"] not in ("answered", "not_there")] or asked
+        expect(g["missing"] == len(bad) and g["unit"] == "answers" and set(g["refs"]) == {r["refs"][0] for r in bad}, f"{name}: {g} {bad}")
+        expect(all(f"{r['outcome']} {sum(o['outcome'] == r['outcome'] for o in bad)}" in g["effect"] for r in bad), f"{name}: why: {g}")
+        expect((g["from"], g["to"]) == (min(r["at"] for r in bad), max(r["at"] for r in bad)) or name == "gone", f"{name}: when: {g}")
+        expect((g["worker"] == name) == (name == "partly"), f"{name}: whose: {g}")
+    expect("in part" in gaps["partly"]["effect"] and "did not answer" in gaps["gone"]["effect"], f"{gaps['partly']} {gaps['gone']}")
+    # who answers later has no gap any more; the others keep theirs
+    with Stub(sglang()) as s:
+        box.run("snapshot", "bad.ptc", f"partly={s.url}", f"slow={s.url}")
+    expect(set(unanswered(box, "bad.ptc")) == set(gaps) - {"partly", "slow"}, f"made good: {set(unanswered(box, 'bad.ptc'))}")
     # only who spoke is known of, and nothing that was cut, or of others, is believed
     deploy = {r["replica"]: r for r in box.json("deploy", "bad.ptc", code=(0, 1))["rows"]}
-    expect(set(deploy) == {"healthy", "partly"}, f"no facts of the others: {deploy}")
+    expect(set(deploy) == {"healthy", "partly", "slow"}, f"no facts of the others: {deploy}")
     table = box.run("snapshot", "t.ptc", "--nodes", "none.txt", *FAST, code=3)
     one_line_error(table)
     with Stub(behaviours["hostile"]) as s:

@@ -192,6 +192,11 @@ def limits(box):
         doc = probe(box, "few.ptc", s, "plan.json", "--max-requests", "4", code=1)
         expect(len(s.asked) == 4 and doc["totals"]["not_sent"] == 17 and doc["totals"]["probes"] == 21, f"no more than allowed: {doc['totals']}")
         expect([r["verdict"] for r in doc["rows"] if r["request"] is None] == ["not_sent"] * 17, "and the rest is said")
+        gaps = [r for r in box.json("gaps", "few.ptc", code=1)["rows"] if r["kind"] == "unanswered"]
+        expect(len(gaps) == 1 and gaps[0]["missing"] == 17 and "of 21 probes" in gaps[0]["effect"] and "not_sent 17" in gaps[0]["effect"], f"a gap: {gaps}")
+        plan(box, "again.json", 4, 4, 78)
+        probe(box, "few.ptc", s, "again.json", code=1)
+        expect(not [r for r in box.json("gaps", "few.ptc", code=(0, 1))["rows"] if r["kind"] == "unanswered"], "a run that got all makes it good")
     with Stub(Endpoint(LIMIT)) as s:
         plan(box, "five.json", 5, 0, 11)
         five = json.load(open(box.path("five.json")))

@@ -2,6 +2,8 @@
 /* test_gap.c - what a case does not hold */
 #include "resolve_fixture.h"
 
+#include "pagetrail/evidence.h"
+
 #define GAPS                                                     \
 	"SELECT kind, w.name, " SECONDS("from_ns") ", " SECONDS( \
 	    "to_ns") ", missing, json_array_length(refs) FROM gap LEFT JOIN worker w USING(worker) ORDER BY gap"
@@ -283,6 +285,95 @@ static void test_odd_days(void **state)
 	assert_string_equal(rows(GAPS), "");
 }
 
+/* --- nodes that were asked --- */
+
+static void lines(const char *path, const char *format, const char *text)
+{
+	char sql[160];
+	struct evidence_chunk e;
+	int64_t id = source(path, NULL, NULL);
+	assert_int_equal(evidence_encode(text_of(text), 0, &e, NULL), 0);
+	assert_int_equal(evidence_append(fixture, id, &e, NULL), 0);
+	evidence_done(&e);
+	snprintf(sql, sizeof(sql), "UPDATE source SET format = '%s', bytes = %zu WHERE source = %lld", format,
+		 strlen(text), (long long)id);
+	run(sql);
+}
+
+#define ASKED(NODE, AT, OUTCOME)                                                                    \
+	"{\"pagetrail\":\"attempt\",\"collected_at\":\"2026-08-29T10:40:" AT "Z\",\"node\":\"" NODE \
+	"\",\"document\":\"models\",\"outcome\":\"" OUTCOME "\"}\n"
+#define EFFECTS                                                                      \
+	"SELECT g.source, w.name, " SECONDS("from_ns") ", " SECONDS(                 \
+	    "to_ns") ", missing, json_array_length(refs), substr("                   \
+		     "effect, 1, instr(effect, ')')) FROM gap g LEFT JOIN worker w " \
+		     "USING(worker) WHERE kind = 'unanswered' ORDER BY effect"
+
+/* By the newest run in which it was asked; 1788000000 is 2026-08-29T10:40:00Z. */
+static void test_unanswered(void **state)
+{
+	(void)state;
+	int64_t s = source("a.jsonl", NULL, NULL);
+	page(s, 0, 0, "boot"); /* of worker w */
+	lines("asked-1.jsonl", "live-attempts",
+	      ASKED("w", "01", "timed_out") ASKED("fails", "01", "answered") ASKED("fails", "02", "not_there")
+		  ASKED("stays", "02", "refused"));
+	lines("asked-2.jsonl", "live-attempts",
+	      ASKED("w", "11", "answered") ASKED("w", "11", "not_there")
+		  ASKED("w", "12.5", "cut") "not JSON\n" ASKED("fails", "13", "refused")
+		      ASKED("has-nothing", "14", "not_there") ASKED("has-nothing", "15", "not_there"));
+	lines("other.jsonl", "test", ASKED("others", "30", "refused"));
+	resolve();
+	assert_string_equal(rows(EFFECTS),
+			    "3|-|13|13|1|1|fails was asked what it runs, and did not answer (refused 1);"
+			    "3|-|15|15|2|2|has-nothing was asked what it runs, and did not answer (not_there 2);"
+			    "2|-|2|2|1|1|stays was asked what it runs, and did not answer (refused 1);"
+			    "3|w|12|12|1|1|w was asked what it runs, and answered in part (cut 1);");
+	lines("asked-3.jsonl", "live-attempts",
+	      ASKED("w", "21", "answered") ASKED("fails", "21", "answered") ASKED("stays", "21", "answered")
+		  ASKED("has-nothing", "21", "answered"));
+	resolve();
+	assert_string_equal(rows(EFFECTS), "");
+}
+
+/* Many are counted; what a line says is bounded. */
+static void test_unanswered_many(void **state)
+{
+	(void)state;
+	static char text[1200 * 160];
+	size_t len = 0;
+	for (int i = 0; i < 1200; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+					"{\"pagetrail\":\"attempt\",\"node\":\"n-%04d\",\"outcome\":\"odd-%d\"}\n",
+					i % 1100, i);
+	lines("asked.jsonl", "live-attempts", text);
+	resolve();
+	assert_string_equal(
+	    rows("SELECT count(*), sum(missing), sum(from_ns IS NULL) FROM gap WHERE kind = 'unanswered'"),
+	    "1001|1200|1001;");
+	assert_string_equal(rows("SELECT missing, substr(effect, 1, 8) FROM gap WHERE source IS NULL"),
+			    "100|100 more;");
+}
+
+#define PROBE(AT, RESULT, OUTCOME)                                                                                 \
+	"{\"pagetrail\":\"probe\",\"probe\":\"p\",\"url\":\"http://e:1/v1\",\"started_at\":\"2026-08-29T10:40:" AT \
+	"Z\",\"ended_at\":\"2026-08-29T10:41:" AT "Z\",\"outcome\":\"" OUTCOME "\",\"result\":\"" RESULT "\"}\n"
+
+static void test_probes_without_answer(void **state)
+{
+	(void)state;
+	lines("probe/a/answers-1.jsonl", "live-probes", PROBE("01", "unknown", "cut"));
+	lines("probe/b/answers-1.jsonl", "live-probes",
+	      PROBE("05", "refused", "http_error") PROBE("06", "unknown", "timed_out") PROBE("07", "answered", "cut"));
+	lines("probe/b/answers-2.jsonl", "live-probes",
+	      PROBE("08", "unknown",
+		    "answered") "{\"pagetrail\":\"probe\",\"url\":\"http://e:1/v1\",\"result\":\"not_sent\"}\n");
+	resolve();
+	assert_string_equal(rows(EFFECTS),
+			    "3|-|6|68|3|3|of 5 probes of http://e:1/v1 3 came to no answer (timed_out 1, "
+			    "not_understood 1, not_sent 1);");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -303,6 +394,9 @@ int main(void)
 	    CASE(test_numbered_processes),
 	    CASE(test_missing_day),
 	    CASE(test_odd_days),
+	    CASE(test_unanswered),
+	    CASE(test_unanswered_many),
+	    CASE(test_probes_without_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
