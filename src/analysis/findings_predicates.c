@@ -98,7 +98,13 @@ static bool is_bound(const struct served_leg *l)
 	return l->flag == LENGTH_AT_LEAST;
 }
 
-/* The prefill leg refused or saw one token, and the decode leg went on with many. */
+/* Did it not hand its prompt over? An engine calls one and the same end an abort, or a transfer that failed. */
+static bool gave_up(const struct served_leg *l)
+{
+	return l->outcome == OUTCOME_REJECTED || l->outcome == OUTCOME_ABORTED || l->outcome == OUTCOME_FAILED;
+}
+
+/* The prefill leg gave up or saw one token, and the decode leg went on with many. */
 static bool handoff_mismatch(const struct served *s)
 {
 	const struct served_leg *p = s->prefill, *d = s->decode;
@@ -106,7 +112,7 @@ static bool handoff_mismatch(const struct served *s)
 		return false;
 	bool worked = d->outcome != OUTCOME_REJECTED &&
 		      !((d->outcome == OUTCOME_ABORTED || d->outcome == OUTCOME_FAILED) && d->output_tokens <= 0);
-	bool refused = p->outcome == OUTCOME_REJECTED || p->outcome == OUTCOME_ABORTED;
+	bool refused = gave_up(p);
 	bool one_token = p->input_tokens != UNSAID && p->input_tokens <= 1 && !is_bound(p);
 	if (!worked)
 		return false;
@@ -189,13 +195,11 @@ static bool mismatch_open(const struct served *s, const struct finding *f)
 	if (p->input_tokens == UNSAID && p->outcome == OUTCOME_UNKNOWN)
 		return true;
 	/* lengths that are only lower bounds may hide both sides of one */
-	bool refused = p->outcome == OUTCOME_REJECTED || p->outcome == OUTCOME_ABORTED ||
-		       (p->input_tokens != UNSAID && p->input_tokens <= 1);
+	bool refused = gave_up(p) || (p->input_tokens != UNSAID && p->input_tokens <= 1);
 	if (s->decode && refused && (is_bound(p) || is_bound(s->decode)) &&
 	    (s->decode->input_tokens >= MANY_TOKENS || is_bound(s->decode)))
 		return true;
-	return !s->decode &&
-	       (p->outcome == OUTCOME_ABORTED || (p->input_tokens <= 1 && f->prompt_tokens >= MANY_TOKENS));
+	return !s->decode && (gave_up(p) || (p->input_tokens <= 1 && f->prompt_tokens >= MANY_TOKENS));
 }
 
 /* It was served on what was left: shorter than the engine's limit, whatever the policy's own length is. */
