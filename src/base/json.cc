@@ -101,8 +101,18 @@ static bool mendable(simdjson::error_code code)
 	}
 }
 
+/* Does mending reach the first fault? Most of what fails is no JSON at all, and says so in its first bytes. */
+static bool fault_mendable(struct text doc)
+{
+	size_t at = json_fault(doc);
+
+	return at >= doc.len || (unsigned char)doc.ptr[at] >= 0x80 || doc.ptr[at] == 'N' || doc.ptr[at] == 'I';
+}
+
 static int parse_mended(struct json *j, struct text doc, simdjson::error_code *code, struct err *err)
 {
+	if (!fault_mendable(doc))
+		return 0;
 	struct buf mended = BUF_INIT(max_bytes);
 	int r = json_mend(doc, &mended, err);
 

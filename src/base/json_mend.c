@@ -123,8 +123,8 @@ static int mend_word(struct text word, struct buf *out, struct err *err)
 	if (digits == 0 || text_int64(word, &i) || text_uint64(word, &u))
 		return buf_add_text(out, word, err);
 	if (digits + minus < word.len) {
-		/* a proper number that no double can hold */
-		bool number = json_fault(word) == word.len;
+		/* a proper number, with its last digit, that no double can hold */
+		bool number = json_fault(word) == word.len && leading_digits(text_from(word, word.len - 1));
 
 		if (number && word.len < 1000 && !text_double(word, &d))
 			return buf_add(out, "null", 4, err);

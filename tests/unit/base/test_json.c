@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../../src/base/json.h"
 #include "pagetrail/buf.h"
 #include "pagetrail/json.h"
 #include "pagetrail/limits.h"
@@ -250,6 +251,8 @@ static void test_broken(void **state)
 	broken(TEXT("[tru]"), 4);
 	broken(TEXT("[01]"), 2);
 	broken(TEXT("[nan]"), 2);
+	broken(TEXT("[50e]"), 4);
+	broken(TEXT("[1609004377667269480.]"), 21);
 	broken(TEXT("\xef\xbb\xbf[}"), 4);
 	broken(TEXT("[\"abc"), 5);
 	broken(TEXT("[\"\xff"), 2);
@@ -306,6 +309,18 @@ static void test_padding_and_size(void **state)
 	buf_done(&b);
 }
 
+/* Mending is tried only where it reaches the first fault; that must be the same as mending everything first. */
+static bool reads_mended(struct text doc)
+{
+	struct buf mended = BUF_INIT(10000);
+	struct json_value v;
+
+	assert_int_equal(json_mend(doc, &mended, NULL), 0);
+	int r = json_parse(json, buf_text(&mended), false, &v, NULL, NULL);
+	buf_done(&mended);
+	return r == 0;
+}
+
 /* Whatever is done to a good document: no crash, and what parses can be written and parsed again to the same. */
 static void test_mutations(void **state)
 {
@@ -331,8 +346,10 @@ static void test_mutations(void **state)
 			text[(size_t)rand() % len] = spice[(size_t)rand() % (sizeof(spice) - 1)];
 		if (rand() % 4 == 0)
 			len = (size_t)rand() % len;
+		bool mends = reads_mended((struct text){text, len});
 		r = json_parse(json, (struct text){text, len}, i % 2, &v, &at, NULL);
 		assert_true(r == 0 || (r == 1 && at <= len));
+		assert_int_equal(r == 0, mends);
 		if (r == 0) {
 			n_good++;
 			assert_int_equal(json_write(v, &b, NULL), 0);
