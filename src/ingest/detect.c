@@ -4,7 +4,8 @@
  * A record counts 2 for a STRONG bid and 1 for a WEAK one. Whoever has most is the format, if it has a STRONG record or
  * half of all records; a rival within DETECT_MARGIN of it makes a tie, unless it has no STRONG record where the other
  * has one. Where one's records stand in the other's log, the other leads. Chatter counts against nobody: only the
- * bidders are compared. Looking stops early when one format has taken nearly all.
+ * bidders are compared. Looking stops early when one format has taken nearly all,
+ * or one and another whose records stand in its log.
  */
 #include "detect.h"
 
@@ -134,14 +135,54 @@ static void best_two(const struct tally *t, size_t n, size_t *ret_best, size_t *
 	*ret_second = second;
 }
 
-/* Has one format taken nearly everything so far? */
-static bool clear_already(const struct tally *t, size_t n, unsigned records)
+static bool same_family(const struct parser *a, const struct parser *b)
 {
-	size_t best, second;
+	size_t n = strcspn(a->name, "-");
+	return n == strcspn(b->name, "-") && !memcmp(a->name, b->name, n);
+}
+
+/* JSON records between the text lines of the same product: the text format leads, and hands them on. */
+static bool mixed_in(const struct formats *f, const struct tally *t, size_t text, size_t json)
+{
+	return same_family(f->list[text], f->list[json]) && t[text].strong && !t[text].json &&
+	       t[json].json == t[json].strong + t[json].weak && points(&t[text]) * 20 >= points(&t[json]);
+}
+
+static bool is_host(const struct parser *host, const struct parser *guest)
+{
+	struct text rest = text_of(guest->hosts), name;
+	while (text_split(&rest, ' ', &name))
+		if (text_is(name, host->name))
+			return true;
+	return false;
+}
+
+/* Can records of both stand in one log? */
+static bool shares_log(const struct formats *f, const struct tally *t, size_t a, size_t b)
+{
+	return mixed_in(f, t, a, b) || mixed_in(f, t, b, a) || is_host(f->list[a], f->list[b]) ||
+	       is_host(f->list[b], f->list[a]);
+}
+
+/* Has one format taken nearly everything so far, or two whose records stand in one log? */
+static bool clear_already(const struct formats *f, const struct tally *t, unsigned records)
+{
+	size_t best, second, n = f->n;
 	best_two(t, n, &best, &second);
-	if (best == n || t[best].strong * 1000ull < (unsigned long long)records * LONG_ENOUGH_MILLE)
+	if (best == n)
 		return false;
-	return second == n || points(&t[second]) * 4 < points(&t[best]);
+	unsigned long long sure = t[best].strong, taken = sure + t[best].weak;
+	unsigned rival = second == n ? 0 : points(&t[second]);
+	if (second < n && shares_log(f, t, best, second)) {
+		sure += t[second].strong;
+		taken += t[second].strong + t[second].weak;
+		rival = 0;
+		for (size_t i = 0; i < n; i++)
+			if (i != best && i != second)
+				rival = MAX(rival, points(&t[i]));
+	}
+	return taken * 1000 >= records * (unsigned long long)LONG_ENOUGH_MILLE && sure * 2 >= records &&
+	       rival * 4 < points(&t[best]);
 }
 
 /* Bids over the lines; returns the number of records looked at. */
@@ -169,7 +210,7 @@ static int bid_lines(struct formats *f, struct text head, bool whole, struct tal
 			tallies[i].json += b != BID_NO && line.ptr[0] == '{';
 		}
 		if (records == look) {
-			if (clear_already(tallies, f->n, records))
+			if (clear_already(f, tallies, records))
 				break;
 			look *= 4;
 		}
@@ -232,28 +273,6 @@ static const char *why_not(struct text head, bool *ret_unknown)
 }
 
 /* --- the choice --- */
-
-static bool same_family(const struct parser *a, const struct parser *b)
-{
-	size_t n = strcspn(a->name, "-");
-	return n == strcspn(b->name, "-") && !memcmp(a->name, b->name, n);
-}
-
-/* JSON records between the text lines of the same product: the text format leads, and hands them on. */
-static bool mixed_in(const struct formats *f, const struct tally *t, size_t text, size_t json)
-{
-	return same_family(f->list[text], f->list[json]) && t[text].strong && !t[text].json &&
-	       t[json].json == t[json].strong + t[json].weak && points(&t[text]) * 20 >= points(&t[json]);
-}
-
-static bool is_host(const struct parser *host, const struct parser *guest)
-{
-	struct text rest = text_of(guest->hosts), name;
-	while (text_split(&rest, ' ', &name))
-		if (text_is(name, host->name))
-			return true;
-	return false;
-}
 
 /* The format in whose log the records of `guest` stand; n: none. */
 static size_t host_of(const struct formats *f, const struct tally *t, size_t guest)

@@ -117,6 +117,18 @@ static void test_effort(void **state)
 	assert_int_equal(detect_wrapped(list, 2, wraps, 1, buf_text(&b), true, &d, &err), 0);
 	assert_null(d.parser);
 	assert_int_equal(outer_bids, 60);
+	/* two formats that share a log, and what one of them only guesses, are as clear as one */
+	buf_clear(&b);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(buf_printf(&b, NULL, "T1 a\n{\"toy\":%d}\nW b\n", i), 0);
+	d = look(buf_text(&b));
+	assert_ptr_equal(d.parser, &toy);
+	assert_int_equal(d.records, 128);
+	/* but not when somebody else has a good part of it */
+	buf_clear(&b);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(buf_printf(&b, NULL, "T1 a\n{\"toy\":%d}\nR\n", i), 0);
+	assert_int_equal(look(buf_text(&b)).records, 3000);
 	buf_done(&b);
 }
 
