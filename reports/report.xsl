@@ -259,6 +259,10 @@
           <dt>Policy</dt>
           <dd><xsl:if test="string(r:policy)"><xsl:value-of select="r:policy"/>: </xsl:if><xsl:value-of select="r:policy/@id"/> (<xsl:choose><xsl:when test="r:policy/@flag = 'built-in'">built in</xsl:when><xsl:otherwise>given by a person</xsl:otherwise></xsl:choose>), sha256 <xsl:value-of select="r:policy/@sha256"/><xsl:if test="r:policy/@commits-sha256">; lists of commits, sha256 <xsl:value-of select="r:policy/@commits-sha256"/></xsl:if></dd>
         </xsl:if>
+        <xsl:if test="r:inventory">
+          <dt>Inventory</dt>
+          <dd><xsl:value-of select="r:inventory"/> (given by a person), <xsl:value-of select="r:inventory/@replicas"/> replicas, sha256 <xsl:value-of select="r:inventory/@sha256"/></dd>
+        </xsl:if>
   </xsl:template>
   <xsl:template name="basis-last"><dl class="head"><xsl:for-each select="/r:report/r:header"><xsl:call-template name="basis"/></xsl:for-each></dl></xsl:template>
   <!-- what a person said, or has to say -->

@@ -83,7 +83,7 @@ enum deploy_verdict {
 };
 const char *deploy_verdict_name(enum deploy_verdict v);
 
-/* What a reason code of a finding says, as a sentence; NULL: no such code. */
+/* What a reason code of a finding or of a verdict says, as a sentence; NULL: no such code. */
 const char *reason_says(struct text code);
 
 /* --- queries: embedded SQL with a header that is parsed, checked and printed --- */

@@ -40,8 +40,11 @@ struct report_options {
 	struct text holidays;        /* for business days (deadline.h); ptr NULL: none are known */
 	const char *zone;            /* where duties are owed; NULL: UTC */
 	int64_t as_of_ns;
-	const char *forms; /* besides XML and HTML: json, md, txt, csv, sheet, xlsx, with commas between; NULL: none */
-	int issue;         /* from 1 */
+	/* of the deployment: the time that is judged, and the one that age counts against; TIME_UNKNOWN: not given */
+	int64_t deploy_at_ns, deploy_age_ns;
+	const char
+	    *forms; /* besides XML and HTML: json, md, txt, csv, sheet, xlsx, iodef, with commas between; NULL: none */
+	int issue;  /* from 1 */
 	const struct report_asset *assets;
 	size_t n_assets;
 	const struct analysis_params *params; /* as registered; what a person entered is printed as such; may be NULL */

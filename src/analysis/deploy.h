@@ -40,6 +40,7 @@
 enum deploy_reason { DEPLOY_REASONS(DEPLOY_REASON_ENUM) DEPLOY_REASON_COUNT };
 #undef DEPLOY_REASON_ENUM
 const char *deploy_reason_code(enum deploy_reason r);
+const char *deploy_reason_says(enum deploy_reason r);
 
 struct claim { /* one record that says what is run, or what lies there */
 	enum rung rung;

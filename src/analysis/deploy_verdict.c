@@ -23,6 +23,13 @@ const char *deploy_reason_code(enum deploy_reason r)
 	return codes[r];
 }
 
+const char *deploy_reason_says(enum deploy_reason r)
+{
+#define DEPLOY_SAYS(id, code, says) says,
+	static const char *const sentences[] = {DEPLOY_REASONS(DEPLOY_SAYS)};
+	return sentences[r];
+}
+
 static void because_of(struct boot_verdict *v, enum deploy_reason r)
 {
 	v->reasons |= 1u << r;

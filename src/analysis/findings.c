@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deploy.h"
 #include "findings.h"
 #include "pagetrail/thread.h"
 
@@ -21,6 +22,12 @@ const char *reason_says(struct text code)
 	for (unsigned i = 0; i < N_REASONS; i++)
 		if (text_is(code, reason_texts[i].code))
 			return reason_texts[i].says;
+	for (unsigned i = 0; i < DEPLOY_REASON_COUNT; i++)
+		if (text_is(code, deploy_reason_code((enum deploy_reason)i)))
+			return deploy_reason_says((enum deploy_reason)i);
+	for (unsigned i = 0; i < POLICY_REASON_COUNT; i++)
+		if (text_is(code, policy_reason_code((enum policy_reason)i)))
+			return policy_reason_says((enum policy_reason)i);
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "pagetrail/inventory.h"
 #include "pagetrail/report.h"
 
 static int on_file(void *ctx, struct text path)
@@ -24,7 +25,8 @@ static int on_searched(void *ctx, const struct report_searched *s)
 }
 
 struct asked {
-	const char *tenant, *audience, *key, *new_key, *note, *round, *answers, *regimes, *holidays, *sign;
+	const char *tenant, *audience, *key, *new_key, *note, *round, *answers, *regimes, *holidays, *sign, *inventory,
+	    *at;
 	int64_t issue;
 	struct params waived; /* name of a tenant, and why it may stand in papers of others */
 	bool all;
@@ -65,9 +67,9 @@ static int check_audience(struct report_options *o, const struct asked *a, bool 
 		return 0;
 	err_set(err, ERR_USAGE,
 		open ? "the public report is for the audience '%s' only"
-		     : "the scope report is for the audience '%s' only: it names tenants and requests",
+		     : "this report is for the audience '%s' only: it names tenants, requests or replicas",
 		fixed);
-	return err_hint(err, "do not hand a scope report to a tenant or to the public");
+	return err_hint(err, "do not hand it to a tenant or to the public");
 }
 
 /* What goes with which kind. */
@@ -157,6 +159,9 @@ static int texts_read(struct texts *t, struct report_options *o, const struct as
 	bool sheet = a->all || !strcmp(o->kind, "worksheet");
 	if (!sheet && (o->regime || a->regimes || a->holidays || o->zone))
 		return err_set(err, ERR_USAGE, "--regime, --regimes, --holidays and --zone go with the worksheet");
+	bool deploy = a->all || !strcmp(o->kind, "deploy");
+	if (!deploy && (a->inventory || a->at))
+		return err_set(err, ERR_USAGE, "--inventory and --at go with the deployment");
 	int rc = text_read(&t->note, a->note, "note", &o->note, err);
 	if (!rc)
 		rc = text_read(&t->answers, a->answers, "answers", &o->answers, err);
@@ -178,9 +183,21 @@ static int print_waiver(struct text name, struct text reason, struct err *err)
 	return rc;
 }
 
+DEFINE_CLEANUP(struct inventory *, inventory_free)
+
+static int take_deployment(struct report_options *o, const struct asked *a, struct inventory **inventory,
+			   struct err *err)
+{
+	o->deploy_at_ns = TIME_UNKNOWN;
+	if (a->at && !args_time(text_of(a->at), &o->deploy_at_ns))
+		return err_set(err, ERR_USAGE, "--at takes a time such as 2026-09-09T14:00:00Z, not '%s'", a->at);
+	return a->inventory ? inventory_load(inventory, a->inventory, say_note, NULL, err) : 0;
+}
+
 static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
+	o->deploy_age_ns = ask->as_of_ns;
 	int rc = ask_open(&c, path, ask, err);
 	if (!rc)
 		rc = resolve_sealed(c, err);
@@ -203,16 +220,27 @@ static int write_reports(int argc, char **argv, struct err *err)
 				   .n_queries = n_queries,
 				   .on_file = on_file,
 				   .on_searched = on_searched};
-	const struct option_spec options[] = {
-	    {"--out", OPTION_TEXT, &o.out_dir},       {"--audience", OPTION_TEXT, &a.audience},
-	    {"--issue", OPTION_INT, &a.issue},        {"--tenant", OPTION_TEXT, &a.tenant},
-	    {"--case-key", OPTION_TEXT, &a.key},      {"--new-case-key", OPTION_TEXT, &a.new_key},
-	    {"--note", OPTION_TEXT, &a.note},         {"--round", OPTION_TEXT, &a.round},
-	    {"--all", OPTION_FLAG, &a.all},           {"--answers", OPTION_TEXT, &a.answers},
-	    {"--approved", OPTION_FLAG, &o.approved}, {"--regime", OPTION_TEXT, &o.regime},
-	    {"--regimes", OPTION_TEXT, &a.regimes},   {"--holidays", OPTION_TEXT, &a.holidays},
-	    {"--zone", OPTION_TEXT, &o.zone},         {"--also", OPTION_TEXT, &o.forms},
-	    {"--key", OPTION_TEXT, &a.sign},          {"--waive", OPTION_PARAM, &a.waived}};
+	const struct option_spec options[] = {{"--out", OPTION_TEXT, &o.out_dir},
+					      {"--audience", OPTION_TEXT, &a.audience},
+					      {"--issue", OPTION_INT, &a.issue},
+					      {"--tenant", OPTION_TEXT, &a.tenant},
+					      {"--case-key", OPTION_TEXT, &a.key},
+					      {"--new-case-key", OPTION_TEXT, &a.new_key},
+					      {"--note", OPTION_TEXT, &a.note},
+					      {"--round", OPTION_TEXT, &a.round},
+					      {"--all", OPTION_FLAG, &a.all},
+					      {"--answers", OPTION_TEXT, &a.answers},
+					      {"--approved", OPTION_FLAG, &o.approved},
+					      {"--regime", OPTION_TEXT, &o.regime},
+					      {"--regimes", OPTION_TEXT, &a.regimes},
+					      {"--holidays", OPTION_TEXT, &a.holidays},
+					      {"--zone", OPTION_TEXT, &o.zone},
+					      {"--also", OPTION_TEXT, &o.forms},
+					      {"--key", OPTION_TEXT, &a.sign},
+					      {"--waive", OPTION_PARAM, &a.waived},
+
+					      {"--inventory", OPTION_TEXT, &a.inventory},
+					      {"--at", OPTION_TEXT, &a.at}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	CLEANUP(texts_done) struct texts texts = TEXTS_INIT;
 	struct args args;
@@ -225,6 +253,10 @@ static int write_reports(int argc, char **argv, struct err *err)
 	rc = check(&o, &a, err);
 	if (!rc)
 		rc = texts_read(&texts, &o, &a, err);
+	CLEANUP(inventory_freep) struct inventory *inventory = NULL;
+	if (!rc)
+		rc = take_deployment(&o, &a, &inventory, err);
+	ask.analysis.inventory = inventory;
 	if (!rc)
 		rc = take_key(&o, &a, &key, err);
 	if (!rc)
@@ -257,6 +289,7 @@ const struct command command_report = {
     .summary = "Writes a report: canonical XML, and HTML made from it",
     .help = "  scope              all of it, for the operator\n"
 	    "  worksheet          what each duty to notify asks for, for who notifies\n"
+	    "  deploy             what each replica runs, and how well that is known\n"
 	    "  notice-exposed, notice-recipient, notice-none\n"
 	    "                     to a tenant: was read by others, received others' text, neither\n"
 	    "  public             totals\n"
@@ -271,6 +304,7 @@ const struct command command_report = {
 	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"
 	    "  --case-key FILE    key that pseudonyms are made with; not in the case\n"
 	    "  --new-case-key FILE  makes one, and uses it\n"
+	    "  --inventory FILE, --at T  of deploy: as in 'deploy'\n"
 	    "  --answers FILE     what people say to blanks (docs/reports.md)\n"
 	    "  --approved         no draft; refused while a blank is open\n"
 	    "  --regime NAME, --regimes FILE  of the worksheet: one duty; another table of them\n"

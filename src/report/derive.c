@@ -39,8 +39,8 @@ static void put_words(struct jot *j, const char *key, struct text t, bool number
 
 static void put_attributes(struct jot *j, xmlNodePtr n)
 {
-	static const char *const counts[] = {"value",  "of",   "count",    "rows",           "page-rows",
-					     "fields", "said", "answered", "not-applicable", "open"};
+	static const char *const counts[] = {"value", "of",       "count",          "rows", "page-rows", "fields",
+					     "said",  "answered", "not-applicable", "open", "replicas"};
 	for (xmlAttrPtr a = n->properties; a; a = a->next) {
 		bool number = false;
 		for (size_t i = 0; i < ARRAY_SIZE(counts); i++)

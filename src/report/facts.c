@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "pagetrail/deadline.h"
+#include "pagetrail/inventory.h"
 #include "pagetrail/policy.h"
+#include "pagetrail/stamp.h"
 
 static int put_blanks(struct facts *f)
 {
@@ -131,7 +133,7 @@ static int put_parameter(struct facts *f, xmlNodePtr h, const char *name, struct
 static int put_parameters(struct facts *f, xmlNodePtr h)
 {
 	const struct analysis_params *p = f->o->params;
-	char tmp[32];
+	char tmp[32], at[40];
 	int rc = 0;
 	if (p && p->pool_tokens) {
 		snprintf(tmp, sizeof(tmp), "%lld", (long long)p->pool_tokens);
@@ -141,6 +143,10 @@ static int put_parameters(struct facts *f, xmlNodePtr h)
 		snprintf(tmp, sizeof(tmp), "%lld", (long long)p->input_limit);
 		rc = put_parameter(f, h, "limit", text_of(tmp));
 	}
+	if (!rc && f->kind == &kind_deploy && f->o->deploy_at_ns != TIME_UNKNOWN)
+		rc = put_parameter(f, h, "at", text_of(stamp_format(f->o->deploy_at_ns, at, sizeof(at))));
+	if (!rc && f->kind == &kind_deploy && f->o->deploy_age_ns != TIME_UNKNOWN)
+		rc = put_parameter(f, h, "age-as-of", text_of(stamp_format(f->o->deploy_age_ns, at, sizeof(at))));
 	return rc;
 }
 
@@ -161,6 +167,21 @@ static int put_policy(struct facts *f, xmlNodePtr h)
 	/* its file is the operator's own */
 	bool told = own || f->kind->readers == READERS_OPERATOR;
 	return !rc && told ? put_text(f, p, policy_origin(policy)) : rc;
+}
+
+/* What the verdicts are held against, and the time that they are of, where a person chose it. */
+static int put_inventory(struct facts *f, xmlNodePtr h)
+{
+	const struct inventory *inv = f->o->params ? f->o->params->inventory : NULL;
+	if (!inv)
+		return 0;
+	xmlNodePtr node = put_node(f, h, "inventory");
+	int rc = put_attr(f, node, "sha256", text_of(inventory_sha256(inv)));
+	if (!rc)
+		rc = put_attr_int(f, node, "replicas", (int64_t)inventory_count(inv));
+	if (!rc)
+		rc = put_attr(f, node, "flag", TEXT("entered-by-person"));
+	return rc ? rc : put_text(f, node, inventory_path(inv));
 }
 
 /* Whom a notice is for; pseudonyms say by which key and for whom they were made. */
@@ -211,7 +232,9 @@ static int put_header(struct facts *f)
 		rc = put_digests(f, h);
 	if (!rc)
 		rc = put_parameters(f, h);
-	return rc ? rc : put_policy(f, h);
+	if (!rc)
+		rc = put_policy(f, h);
+	return !rc && f->kind == &kind_deploy ? put_inventory(f, h) : rc;
 }
 
 /* --- the document --- */

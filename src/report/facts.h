@@ -87,10 +87,12 @@ struct kind {
 	size_t n_sections;
 	int (*refuse)(struct facts *f);  /* the document does not fit what the numbers say; may be NULL */
 	int (*figures)(struct facts *f); /* may be NULL */
+	/* Has the case anything for it, where all kinds are asked for? NULL: always. */
+	int (*says)(struct facts *f, bool *ret);
 };
 extern const struct kind *const report_kinds[];
 extern const size_t n_report_kinds;
-extern const struct kind kind_scope, kind_exposed, kind_recipient, kind_none, kind_public, kind_worksheet;
+extern const struct kind kind_scope, kind_exposed, kind_recipient, kind_none, kind_public, kind_worksheet, kind_deploy;
 
 /* --- xml.c: building blocks. All return 0 or ERR_*; a NULL node is out of memory --- */
 xmlNodePtr put_node(struct facts *f, xmlNodePtr parent, const char *name);
@@ -129,6 +131,9 @@ void kept_for_tenants(struct facts *f);
 void kept_drop(struct facts *f);
 /* Like sql_prepare(); reads the kept rows when the statement needs nothing that they lack. */
 int kept_prepare(struct sql **ret, struct facts *f, const char *text, struct err *err) MUST_CHECK;
+
+/* Parameters :at, :as_of, :inventory of a statement that has them: the deployment that is asked for. */
+int deploy_params(const struct facts *f, struct sql *s) MUST_CHECK;
 
 /* --- the parts of the document, in its order --- */
 int put_numbers(struct facts *f) MUST_CHECK;

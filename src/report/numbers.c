@@ -12,9 +12,9 @@
 #include "facts.h"
 #include "pagetrail/stamp.h"
 
-enum { TIMES = 5 };
-static const char *const time_names[TIMES] = {"affected-first", "affected-last", "exposed-first", "population-first",
-					      "population-last"};
+enum { TIMES = 8 };
+static const char *const time_names[TIMES] = {"affected-first",  "affected-last", "exposed-first", "population-first",
+					      "population-last", "served-last",   "first-fixed",   "judged-at"};
 
 struct windows {
 	int64_t time[TIMES];
@@ -43,6 +43,16 @@ bool number_any(const struct facts *f, const char *ids)
 			if (text_is(id, f->kind->numbers->numbers[i].id) && f->cells[i].value)
 				return true;
 	return false;
+}
+
+int deploy_params(const struct facts *f, struct sql *s)
+{
+	int rc = sql_param(s, ":at") ? sql_int(s, sql_param(s, ":at"), f->o->deploy_at_ns, f->err) : 0;
+	if (!rc && sql_param(s, ":as_of"))
+		rc = sql_int(s, sql_param(s, ":as_of"), f->o->deploy_age_ns, f->err);
+	if (!rc && sql_param(s, ":inventory"))
+		rc = sql_int(s, sql_param(s, ":inventory"), f->o->params && f->o->params->inventory, f->err);
+	return rc;
 }
 
 /* What a statement gave: one row. Those of the whole case are asked once a run, whatever number of documents has them. */
@@ -102,6 +112,8 @@ static int count(struct facts *f, const char *text, const struct counted **ret)
 	bool one = !rc && sql_param(s, ":tenant");
 	if (one)
 		rc = sql_text(s, sql_param(s, ":tenant"), f->tenant, f->err);
+	if (!rc)
+		rc = deploy_params(f, s);
 	if (!rc)
 		rc = ask(f, s, c);
 	c->statement = one || rc ? NULL : text; /* of one tenant: not again */
@@ -181,7 +193,7 @@ static int put_number(struct facts *f, xmlNodePtr parent, const struct number *k
 	if (!rc && k->how & FOUND && number_value(f, "gaps") > 0)
 		rc = put_attr(f, node, "at-least", TEXT("true"));
 	int of = k->population ? number_at(f, k->population) : -1;
-	if (rc || of < 0)
+	if (rc || of < 0 || !f->cells[of].known)
 		return rc;
 	rc = put_attr(f, node, "population", text_of(k->population));
 	return !rc && !cell->shown && !f->cells[of].shown ? put_share(f, node, cell->value, f->cells[of].value) : rc;
@@ -214,8 +226,9 @@ static int put_times(struct facts *f, xmlNodePtr parent, const struct windows *w
 		rc = put_time(f, parent, "affected-before", step_after(w->time[1], step));
 	if (!rc)
 		rc = put_time(f, parent, "population-before", step_after(w->time[4], step));
-	if (!rc)
-		rc = put_element(f, parent, "trigger-stands", w->trigger ? TEXT("yes") : TEXT("no"));
+	if (rc || f->kind->numbers->no_classes)
+		return rc;
+	rc = put_element(f, parent, "trigger-stands", w->trigger ? TEXT("yes") : TEXT("no"));
 	return rc ? rc : put_element(f, parent, "build-stands", w->build ? TEXT("yes") : TEXT("no"));
 }
 
@@ -244,6 +257,8 @@ static int put_limits(struct facts *f)
 	for (size_t i = 0; !rc && i < set->n_limits; i++) {
 		const struct limit *l = &set->limits[i];
 		const struct number *k = &set->numbers[number_at(f, l->count)];
+		if (!f->cells[number_at(f, l->count)].known)
+			continue; /* there is nothing that could be counted */
 		struct limit_row row = {.id = l->id,
 					.unit = k->unit,
 					.text = l->text,

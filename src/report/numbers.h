@@ -40,6 +40,7 @@ struct number_set {
 	size_t n_statements;
 	const struct limit *limits;
 	size_t n_limits;
+	bool no_classes; /* it has no responses to classify, so no hypothesis stands or falls */
 };
 
 /* cells.c: hides small counts, and what they could be computed from. */

@@ -409,10 +409,14 @@ static int all_documents(struct run *r)
 		    sides_of(r, sides,
 			     "SELECT tenant, 0, total(class IN ('E1', 'E2', 'E3')), total(class = 'E5') FROM exposed() "
 			     "WHERE tenant IS NOT NULL AND class <> 'E4' GROUP BY tenant");
-	for (size_t i = 0; !rc && i < n_report_kinds; i++)
-		if (report_kinds[i]->readers != READERS_TENANT)
+	for (size_t i = 0; !rc && i < n_report_kinds; i++) {
+		bool says = report_kinds[i]->readers != READERS_TENANT;
+		if (says && report_kinds[i]->says)
+			rc = report_kinds[i]->says(&r->f, &says);
+		if (!rc && says)
 			rc = document(r, report_kinds[i], n,
 				      report_kinds[i]->readers == READERS_PUBLIC ? "public" : "internal");
+	}
 	kept_for_tenants(&r->f);
 	if (!rc)
 		rc = notices(r, sides);

@@ -65,9 +65,9 @@ static int place_columns(struct table *t, struct err *err)
 /* How a value is to be read: identifiers and digests are set apart, counts get thousands marks. */
 static const char *style_of(const struct query_column *c)
 {
-	static const char *const ids[] = {"request", "reader_request", "owner_request",
-					  "worker",  "decode_worker",  "path"};
-	static const char *const codes[] = {"band", "kind", "input_limit_basis", "status"};
+	static const char *const ids[] = {"request",       "replica", "reader_request", "owner_request", "worker",
+					  "decode_worker", "path"};
+	static const char *const codes[] = {"band", "kind", "input_limit_basis", "status", "verdict"};
 	if (text_is(c->name, "refs") || text_is(c->name, "reasons") || text_is(c->name, "class"))
 		return c->name.len == 4 ? "refs" : c->name.len == 5 ? "class" : "reasons";
 	if (text_ends(c->name, "sha256"))
@@ -166,8 +166,9 @@ static int put_items(struct facts *f, xmlNodePtr cell, struct text json, bool re
 static bool is_absent(struct text column)
 {
 	static const char *const names[] = {
-	    "candidate_owners",      "ended_at", "reason",        "first_received_at", "last_received_at",
-	    "longest_prompt_tokens", "grade",    "first_read_at", "last_read_at"};
+	    "candidate_owners",      "ended_at", "boot_ended_at",     "inventory",
+	    "fixed_since",           "reason",   "first_received_at", "last_received_at",
+	    "longest_prompt_tokens", "grade",    "first_read_at",     "last_read_at"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (text_is(column, names[i]))
 			return true;
@@ -230,6 +231,8 @@ static int run_table(struct facts *f, xmlNodePtr section, struct table *t, const
 		rc = sql_text(s, sql_param(s, ":class"), text_of(t->classes), f->err);
 	if (!rc && f->tenant.ptr && sql_param(s, ":tenant"))
 		rc = sql_text(s, sql_param(s, ":tenant"), f->tenant, f->err);
+	if (!rc)
+		rc = deploy_params(f, s);
 	if (!rc && sql_param(s, ":round"))
 		rc = sql_int(s, sql_param(s, ":round"), f->o->round_s, f->err);
 	if (!rc)

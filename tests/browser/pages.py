@@ -13,6 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli", "lib"))
+from replicas import FILES, INVENTORY, POLICY
 from run import Box, expect
 
 MODULES, CHROMIUM = os.environ.get("PAGETRAIL_NODE_MODULES") or "", shutil.which("chromium")
@@ -109,7 +110,16 @@ with Box() as box:
     box.run("report", "open.ptc", "notice-none", "--tenant", "tenant-a", "--audience", "tenants", "--case-key", "key", "--out", "none", "--as-of",
             "2026-09-12T08:00:00Z")
     one["notice-none"] = next(box.path("none/" + f) for f in os.listdir(box.path("none")) if f.endswith(".html"))
-    expect(len(one) >= 6, f"a page of each kind: {sorted(one)}")
+    # a deployment with a replica for every verdict
+    box.write("policy.json", json.dumps(POLICY))
+    box.write("hosts.csv", INVENTORY)
+    for name, text in FILES.items():
+        box.write("fleet/" + name, text)
+    box.run("init", "fleet.ptc", "--id", "rehearsal-2026-11", "--title", "Rehearsal: who runs the fix")
+    box.run("ingest", "fleet.ptc", "fleet", code=(0, 1, 3))
+    box.run("report", "fleet.ptc", "deploy", "--policy", "policy.json", "--inventory", "hosts.csv", "--out", "deploy", "--as-of", "2026-09-14T10:00:00Z")
+    one["deploy"] = box.path("deploy/deploy-1.html")
+    expect(len(one) >= 7, f"a page of each kind: {sorted(one)}")
     if len(sys.argv) > 1:
         pictures(box, one.values(), sys.argv[1])
     else:

@@ -105,7 +105,7 @@ with Box() as box:
     box.run("ingest", "h.ptc", "logs <b>&\u202e", code=(0, 1, 3))
     nasty = "".join(n[:2000] for n in names)
     quoted = "".join(c for c in nasty if c in "\t\n\r" or 0x20 <= ord(c) < 0xd800 or 0xe000 <= ord(c) < 0xfffe).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    blanks = ("phase", "marking", "approver", "root-cause", "severity", "actions-taken", "summary", "contact", "next-update", "fix")
+    blanks = ("phase", "marking", "approver", "root-cause", "severity", "actions-taken", "open-replicas", "controls", "exceptions", "summary", "contact", "next-update", "fix")
     said = [f'<answer id="{i}" {BY}>{quoted}</answer>' for i in blanks]
     said += [f'<answer regime="gdpr33" id="contact" {BY}>{quoted}</answer>', f'<not-applicable regime="csf" {BY}>{quoted}</not-applicable>',
              f'<clock regime="gdpr33" id="aware" at="2026-09-11T11:00:00Z" {BY}>{quoted}</clock>']
@@ -119,7 +119,7 @@ with Box() as box:
     for f in sorted(files):
         check(f, forms)
         kinds.add(re.sub(r"-(T-.*|\d+\..*)$", "", os.path.basename(f)))
-    expect({"scope", "worksheet", "public", "notice-exposed", "notice-recipient", "deliveries"} <= kinds, f"every kind: {kinds}")
+    expect({"scope", "worksheet", "deploy", "public", "notice-exposed", "notice-recipient", "deliveries"} <= kinds, f"every kind: {kinds}")
     expect({".html", ".json", ".md", ".txt", ".csv", ".sheet.csv", ".xml", ".iodef.xml", ".sha256"} <= set(forms), f"every form: {forms}")
     documents = [f for f in files if f.endswith(".xml") and not f.endswith(".iodef.xml")]
     if shutil.which("xmllint"):
