@@ -31,11 +31,9 @@ WITH ran AS MATERIALIZED (
 -- near: on the worker's own device
 told AS MATERIALIZED (
   SELECT e.worker, e.rank, e.topic, e.source, e.byte_off, e.ref, e.at AS place, e.what, e.block, e.parent, e.salted, e.lora, e.tenant,
-         e.medium IS NULL OR upper(e.medium) = 'GPU' AS near, coalesce(e.seq, e.event_id) AS n, e.ts_ns - coalesce(iif(e.ts_quality = 2, c.offset_ns, c.skew_ns), 0) AS t
+         e.medium IS NULL OR upper(e.medium) = 'GPU' AS near, coalesce(e.seq, e.event_id) AS n, e.at_ns AS t
   FROM cache_events e
-       LEFT JOIN clock c ON c.source = e.source AND c.from_off = (SELECT max(k.from_off) FROM clock k
-                                                                   WHERE k.source = e.source AND k.from_off <= e.byte_off)
-  WHERE e.ts_quality IN (1, 2) AND e.worker IN (SELECT worker FROM ran)),
+  WHERE e.ts_quality IN (1, 2, 3) AND e.worker IN (SELECT worker FROM ran)),
 -- the last word on each block before the leg, in this boot of the worker: what an older process held is gone with it
 last AS (
   SELECT r.leg, e.*, row_number() OVER (PARTITION BY r.leg, e.rank, e.block ORDER BY e.t DESC, e.byte_off DESC, e.place DESC) AS age

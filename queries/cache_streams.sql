@@ -17,7 +17,7 @@
 -- order:  source, worker, topic, rank
 -- empty:  no KV cache events were ingested; none is needed for any other answer
 WITH message AS (
-  SELECT source, worker, topic, rank, byte_off, coalesce(seq, event_id) AS n, min(ts_ns) AS from_ns, max(ts_ns) AS to_ns,
+  SELECT source, worker, topic, rank, byte_off, coalesce(seq, event_id) AS n, min(at_ns) AS from_ns, max(at_ns) AS to_ns,
          sum(what = 'stored' AND block IS NOT NULL) AS stored, sum(what = 'removed' AND block IS NOT NULL) AS removed,
          sum(what = 'cleared') AS clears
   FROM cache_events GROUP BY source, worker, topic, rank, byte_off, coalesce(seq, event_id)),

@@ -28,12 +28,9 @@ WITH reader AS MATERIALIZED (
              ELSE instr(',' || replace(:class, ' ', '') || ',', ',' || f.class || ',') > 0 END),
 -- a usage is printed with two digits: half of the last one less. A second more: stamps lack their fraction
 line AS (
-  SELECT w.name AS worker, e.ref, e.used_tokens, e.usage_ppm,
-         e.ts_ns - coalesce(iif(e.ts_quality = 2, c.offset_ns, c.skew_ns), 0) + 1000000000 AS at
+  SELECT w.name AS worker, e.ref, e.used_tokens, e.usage_ppm, e.at_ns + 1000000000 AS at
   FROM load_events e JOIN worker w ON w.name = e.worker
-       LEFT JOIN clock c ON c.source = e.source AND c.from_off = (SELECT max(k.from_off) FROM clock k
-                                                                   WHERE k.source = e.source AND k.from_off <= e.byte_off)
-  WHERE (e.used_tokens IS NOT NULL OR e.usage_ppm IS NOT NULL) AND e.ts_quality IN (1, 2)
+  WHERE (e.used_tokens IS NOT NULL OR e.usage_ppm IS NOT NULL) AND e.ts_quality IN (1, 2, 3)
     AND w.name IN (SELECT worker FROM reader)),
 used AS (
   SELECT b.boot, line.at, line.ref,

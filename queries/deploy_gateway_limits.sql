@@ -20,9 +20,9 @@ WITH least AS MATERIALIZED (
 ), named AS MATERIALIZED (SELECT DISTINCT source FROM gateway_events WHERE upstream IS NOT NULL),
 g AS MATERIALIZED (
   SELECT e.source, e.byte_off, e.ref, e.status, e.prompt_tokens, least.tokens AS engine_limit,
-         coalesce(e.finished_ns, e.started_ns, CASE WHEN e.ts_quality <> 5 THEN e.ts_ns END)
-         - coalesce((SELECT CASE WHEN e.ts_quality IN (2, 3) THEN k.offset_ns ELSE k.skew_ns END FROM clock k
-                     WHERE k.source = e.source AND k.from_off <= e.byte_off ORDER BY k.from_off DESC LIMIT 1), 0) AS at,
+         -- times beside the stamp are epochs, but where they were made of it
+         coalesce(coalesce(e.finished_ns, e.started_ns)
+                  - coalesce(iif(e.ts_ns IN (e.finished_ns, e.started_ns), e.ts_ns - e.at_ns, NULL), e.skew_ns), e.at_ns) AS at,
          row_number() OVER (PARTITION BY e.source, e.status ORDER BY e.byte_off) AS place
   FROM gateway_events e CROSS JOIN least
   WHERE e.status IN (400, 413) AND e.upstream IS NULL AND e.prompt_tokens >= least.tokens AND NOT EXISTS (

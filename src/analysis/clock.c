@@ -511,12 +511,14 @@ static int clock_row(struct resolve *r, struct sql *sql, const struct source_inf
 	}
 	if (!basis.ptr)
 		return err_nomem(err);
-	const int64_t values[] = {s->id, (int64_t)from, at, offset, clock_off(s, from, false), bound};
+	const int64_t values[] = {
+	    s->id, (int64_t)from, at, offset, clock_off(s, from, false), clock_off(s, from, between_is_naive(s)),
+	    bound};
 	int res = 0;
 	for (int i = 0; i < (int)ARRAY_SIZE(values) && !res; i++)
 		res = sql_int(sql, i + 1, values[i], err);
 	if (!res)
-		res = sql_text(sql, 7, basis, err);
+		res = sql_text(sql, (int)ARRAY_SIZE(values) + 1, basis, err);
 	return res ? res : sql_run(sql, err);
 }
 
@@ -568,8 +570,8 @@ int clock_write(struct resolve *r, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int res = sql_prepare(&s, r->c,
-			      "INSERT INTO clock(source, from_off, from_ns, offset_ns, skew_ns, bound_ns, basis) "
-			      "VALUES(?, ?, ?, ?, ?, ?, ?)",
+			      "INSERT INTO clock(source, from_off, from_ns, offset_ns, skew_ns, between_ns, bound_ns, "
+			      "basis) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
 			      err);
 	for (uint32_t i = 0; i < r->n_sources && !res; i++) {
 		struct source_info *at = &r->sources[i];

@@ -163,11 +163,6 @@ int deploy_claim(struct deploy *d, struct replica *r, struct claim c, struct err
 /* A growing array in the arena. */
 int deploy_grow(struct deploy *d, void **list, size_t *cap, size_t n, size_t size, struct err *err) MUST_CHECK;
 int deploy_keep(struct deploy *d, struct text *t, struct err *err) MUST_CHECK; /* copies it into the arena */
-/* Columns of an event: its time, corrected as its source's clock is; E is the table's alias. */
-#define DEPLOY_TIME(E)                                                                               \
-	"CASE WHEN " E ".ts_quality = 5 THEN NULL ELSE " E ".ts_ns - coalesce((SELECT CASE WHEN " E  \
-	".ts_quality IN (2, 3) THEN k.offset_ns ELSE k.skew_ns END FROM clock k WHERE k.source = " E \
-	".source AND k.from_off <= " E ".byte_off ORDER BY k.from_off DESC LIMIT 1), 0) END"
 /* deploy_install.c: what is installed, and which containers there are */
 int deploy_installs(struct deploy *d, struct err *err) MUST_CHECK;
 /* What is dated later than now by more is dated wrongly. */

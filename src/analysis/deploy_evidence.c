@@ -354,9 +354,9 @@ int deploy_claim(struct deploy *d, struct replica *r, struct claim c, struct err
 
 static int load_said(struct deploy *d, struct err *err)
 {
-	static const char sql[] = "SELECT e.worker, e.source, e.byte_off, e.byte_len, " DEPLOY_TIME(
-	    "e") ", e.engine, e.version, e.commit_id, e.ts_quality = 4 AND e.what = 'snapshot' FROM boot_events e "
-		 "WHERE e.version IS NOT NULL OR e.commit_id IS NOT NULL";
+	static const char sql[] = "SELECT e.worker, e.source, e.byte_off, e.byte_len, e.at_ns, e.engine, e.version, "
+				  "e.commit_id, e.ts_quality = 4 AND e.what = 'snapshot' FROM boot_events e "
+				  "WHERE e.version IS NOT NULL OR e.commit_id IS NOT NULL";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, d->c, sql, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
@@ -419,8 +419,8 @@ static struct ref first_ref(struct text json)
 /* Over-long prompts that a prefill or unified boot refused. Decode workers refuse nothing that prefill should have. */
 static int load_refused(struct deploy *d, struct err *err)
 {
-	static const char sql[] = "SELECT e.worker, e.source, e.byte_off, e.byte_len, " DEPLOY_TIME(
-	    "e") ", e.input_tokens, e.limit_tokens, e.role FROM leg_events e WHERE e.what = 'rejected'";
+	static const char sql[] = "SELECT e.worker, e.source, e.byte_off, e.byte_len, e.at_ns, e.input_tokens, "
+				  "e.limit_tokens, e.role FROM leg_events e WHERE e.what = 'rejected'";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, d->c, sql, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {

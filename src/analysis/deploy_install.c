@@ -200,10 +200,10 @@ static int add_container(struct deploy *d, struct sql *s, struct replica *r, str
 
 static int load_containers(struct deploy *d, const struct images *im, struct err *err)
 {
-	static const char sql[] = "SELECT e.source, e.byte_off, e.byte_len, e.worker, " DEPLOY_TIME(
-	    "e") ", e.started_ns, e.ended_ns, e.restarts, e.image_digest, e.image, e.container, e.node, e.state, "
-		 "e.role, e.rung, e.ts_quality = 4 "
-		 "FROM install_events e WHERE e.what = 'container' AND e.worker IS NOT NULL";
+	static const char sql[] = "SELECT e.source, e.byte_off, e.byte_len, e.worker, e.at_ns, e.started_ns, "
+				  "e.ended_ns, e.restarts, e.image_digest, e.image, e.container, e.node, e.state, "
+				  "e.role, e.rung, e.ts_quality = 4 "
+				  "FROM install_events e WHERE e.what = 'container' AND e.worker IS NOT NULL";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, d->c, sql, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
@@ -243,10 +243,10 @@ static int replica_of_list(struct deploy *d, struct text worker, struct text own
 
 static int load_packages(struct deploy *d, struct err *err)
 {
-	static const char sql[] = "SELECT e.source, e.byte_off, e.byte_len, e.worker, " DEPLOY_TIME(
-	    "e") ", e.package, e.version, e.commit_id, e.image_digest, e.rung, o.worker, o.worker_basis, "
-		 "e.installed_ns, e.ts_quality = 4 FROM "
-		 "install_events e JOIN source o USING(source) WHERE e.package IS NOT NULL";
+	static const char sql[] = "SELECT e.source, e.byte_off, e.byte_len, e.worker, e.at_ns, e.package, e.version, "
+				  "e.commit_id, e.image_digest, e.rung, o.worker, o.worker_basis, "
+				  "e.installed_ns, e.ts_quality = 4 FROM "
+				  "install_events e JOIN source o USING(source) WHERE e.package IS NOT NULL";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, d->c, sql, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {

@@ -54,9 +54,9 @@ int deploy_signs(struct deploy *d, struct err *err)
 	static const char *const logs[] = {
 	    "SELECT w.name, l.started_ns FROM leg l JOIN worker w USING(worker) WHERE l.started_ns IS NOT NULL",
 	    "SELECT w.name, l.finished_ns FROM leg l JOIN worker w USING(worker) WHERE l.finished_ns IS NOT NULL",
-	    "SELECT e.worker, " DEPLOY_TIME("e") " FROM load_events e WHERE e.worker IS NOT NULL",
-	    "SELECT e.worker, " DEPLOY_TIME("e") " FROM boot_events e WHERE e.worker IS NOT NULL AND NOT (e.ts_quality "
-						 "= 4 AND e.what = 'snapshot')",
+	    "SELECT e.worker, e.at_ns FROM load_events e WHERE e.worker IS NOT NULL",
+	    "SELECT e.worker, e.at_ns FROM boot_events e WHERE e.worker IS NOT NULL AND NOT (e.ts_quality "
+	    "= 4 AND e.what = 'snapshot')",
 	};
 	bool any = false;
 	for (size_t i = 0; i < d->n; i++) {

@@ -33,20 +33,6 @@ static bool op_of(struct text t, enum page_op *ret)
 	return false;
 }
 
-static bool time_is_sure(const struct run *r, const struct source *src, uint8_t quality, uint64_t off, int64_t *ns)
-{
-	bool naive = quality == STAMP_NAIVE || quality == STAMP_YEARLESS;
-	uint32_t i = src->n_corrections;
-	(void)r;
-	if (quality == STAMP_MONOTONIC || quality == STAMP_NONE)
-		*ns = TIME_UNKNOWN;
-	while (i > 1 && src->corrections[i - 1].from_off > off)
-		i--;
-	if (i && *ns != TIME_UNKNOWN)
-		*ns -= naive ? src->corrections[i - 1].offset_ns : src->corrections[i - 1].skew_ns;
-	return *ns != TIME_UNKNOWN;
-}
-
 /* ---- tables ---- */
 static int load_workers(struct run *r, struct err *err)
 {
@@ -64,27 +50,6 @@ static int load_workers(struct run *r, struct err *err)
 			  : text_is(role, "prefill") ? LINEAGE_PREFILL
 			  : text_is(role, "unified") ? LINEAGE_UNIFIED
 						     : LINEAGE_UNKNOWN;
-	}
-	return rc;
-}
-
-static int load_corrections(struct run *r, struct source *src, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc = sql_prepare(&s, r->c,
-			     "SELECT count(*) OVER (), from_off, offset_ns, skew_ns FROM clock WHERE source = ?1 "
-			     "ORDER BY from_off",
-			     err);
-	if (rc == 0)
-		rc = sql_int(s, 1, src->id, err);
-	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		if (!src->corrections)
-			src->corrections =
-			    arena_array(&r->l->arena, (size_t)sql_get_int(s, 0), sizeof(*src->corrections));
-		if (!src->corrections)
-			return err_nomem(err);
-		src->corrections[src->n_corrections++] =
-		    (struct correction){(uint64_t)sql_get_int(s, 1), sql_get_int(s, 2), sql_get_int(s, 3)};
 	}
 	return rc;
 }
@@ -110,7 +75,7 @@ static int load_sources(struct run *r, struct err *err)
 		src->worker = arena_text(&r->l->arena, sql_get_text(s, 1));
 		src->alias = arena_text(&r->l->arena, sql_get_text(s, 2));
 		src->path = arena_text(&r->l->arena, sql_get_text(s, 3));
-		rc = load_corrections(r, src, err);
+		rc = instants_load(&src->instants, r->c, src->id, &r->l->arena, err);
 		if (rc)
 			return rc;
 	}
@@ -251,13 +216,12 @@ static int64_t row_int(const struct event_batch *b, uint32_t row, unsigned col)
 int run_light(struct run *r, struct source *src, const struct event_batch *b, uint32_t row, struct record *ret,
 	      struct err *err)
 {
-	(void)err;
+	(void)r, (void)err;
 	*ret =
 	    (struct record){.ns = b->ts_ns[row], .source = src->id, .off = b->byte_off[row], .len = b->byte_len[row]};
 	if (!op_of(row_text(b, row, PAGE_OP), &ret->op))
 		return 1;
-	if (!time_is_sure(r, src, b->ts_quality[row], b->byte_off[row], &ret->ns))
-		ret->ns = TIME_UNKNOWN;
+	ret->ns = instant_of(&src->instants, ret->off, ret->ns, (enum stamp_quality)b->ts_quality[row]);
 	ret->has_seq = event_known(b, row, PAGE_SEQ);
 	ret->seq = row_int(b, row, PAGE_SEQ);
 	return 0;

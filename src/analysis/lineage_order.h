@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lineage.h"
+#include "pagetrail/instant.h"
 
 #define PAGE_MASK                                                                                                 \
 	(1u << PAGE_OP | 1u << PAGE_SEQ | 1u << PAGE_POOL | 1u << PAGE_RID | 1u << PAGE_ROOM | 1u << PAGE_PAGES | \
@@ -27,15 +28,9 @@ struct order { /* where a worker's records have come to */
 	struct map wrote;          /* rids that have written since they took pages */
 };
 
-struct correction { /* of records from this offset on */
-	uint64_t from_off;
-	int64_t offset_ns, skew_ns;
-};
-
 struct source {
 	int64_t id;
-	struct correction *corrections; /* by offset; NULL: none */
-	uint32_t n_corrections;
+	struct instants instants;
 	struct text worker, alias, path;
 	struct {
 		struct text text;

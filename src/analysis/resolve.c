@@ -14,7 +14,7 @@
 #include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 11
+#define RESOLVE_VERSION 12
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {

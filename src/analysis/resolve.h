@@ -490,6 +490,11 @@ static inline int64_t later(int64_t a, int64_t b)
 }
 /* Distance between two intervals; 0 when they touch or one is unknown. */
 int64_t interval_gap(int64_t a_lo, int64_t a_hi, int64_t b_lo, int64_t b_hi);
+/* A time that a record has from those around it is what most of its source's stamps are. */
+static inline bool between_is_naive(const struct source_info *s)
+{
+	return s->naive && s->naive >= s->zoned;
+}
 int64_t row_time(const struct source_info *s, const struct event_batch *b, uint32_t row);
 /* What is subtracted from a stamp that stands at `off`: of the clock, and for naive ones of the zone too. */
 int64_t clock_off(const struct source_info *s, uint64_t off, bool naive);

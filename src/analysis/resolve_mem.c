@@ -393,7 +393,7 @@ int64_t interval_gap(int64_t a_lo, int64_t a_hi, int64_t b_lo, int64_t b_hi)
 bool time_is_naive(const struct source_info *s, const struct event_batch *b, uint32_t row)
 {
 	enum stamp_quality q = (enum stamp_quality)b->ts_quality[row];
-	return q == STAMP_NAIVE || q == STAMP_YEARLESS || (q == STAMP_INTERPOLATED && s->naive >= s->zoned && s->naive);
+	return q == STAMP_NAIVE || q == STAMP_YEARLESS || (q == STAMP_INTERPOLATED && between_is_naive(s));
 }
 
 int64_t row_time(const struct source_info *s, const struct event_batch *b, uint32_t row)

@@ -144,6 +144,7 @@ CREATE TABLE clock(
   from_ns   INTEGER,               -- when that was; NULL: from the beginning
   offset_ns INTEGER NOT NULL,      -- subtracted from naive stamps, already with the zone applied
   skew_ns   INTEGER NOT NULL,      -- what the clock itself is ahead; part of offset_ns, subtracted from all other times too
+  between_ns INTEGER NOT NULL,     -- subtracted from times that a record has from those around it
   bound_ns  INTEGER,               -- NULL: no bound known
   basis     TEXT NOT NULL,
   PRIMARY KEY(source, from_off)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vtab.c - boot_events, leg_events, gateway_events, page_events, load_events, cache_events, install_events: the event chunks as tables
  *
- * Generated from event_kinds. Columns: source, byte_off, byte_len, ref, ts_ns, ts_quality, worker, then the kind's own.
+ * Generated from event_kinds. Columns: source, byte_off, byte_len, ref, ts_ns, ts_quality, worker, then the kind's own; hidden
+ * ones behind them: at_ns, the stamp corrected by the clock (instant.h), and skew_ns, what that clock was ahead.
  * A plan hands down the source, the worker, a range of ts_ns, a byte offset and one text (a request's id, say): chunks
  * that cannot hold such a row are not decoded. It hands down the set of columns used, too: others are never
  * decompressed. SQLite still checks every row. worker is the name: "" and "/dp3" of a
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/instant.h"
 #include "scan.h"
 #include "vtab.h"
 
@@ -35,6 +37,10 @@ struct cursor {
 	int64_t named_source; /* whose worker `name` is */
 	bool named;
 	struct buf name, cell;
+	int64_t timed_source; /* whose clock `instants` is */
+	bool timed;
+	struct arena arena;
+	struct instants instants;
 };
 
 static int events_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **zErr)
@@ -50,6 +56,8 @@ static int events_connect(sqlite3 *db, void *aux, int argc, const char *const *a
 		vtab_column(decl, common[i].name, common[i].type);
 	for (unsigned i = 0; i < info->n_columns; i++)
 		vtab_column(decl, info->columns[i].name, info->columns[i].type == COLUMN_INT ? "INTEGER" : "TEXT");
+	vtab_column(decl, "at_ns", "INTEGER HIDDEN");
+	vtab_column(decl, "skew_ns", "INTEGER HIDDEN");
 	return vtab_connect(db, decl, aux, ret, zErr);
 }
 
@@ -66,6 +74,8 @@ static int constraint_plans(const struct event_kind_info *kind, int column, int 
 {
 	if (op == SQLITE_INDEX_CONSTRAINT_EQ && column == COL_WORKER)
 		return PLAN_WORKER;
+	if (column >= COL_OWN + (int)kind->n_columns)
+		return 0;
 	if (op == SQLITE_INDEX_CONSTRAINT_EQ && column >= COL_OWN)
 		return kind->columns[column - COL_OWN].type == COLUMN_TEXT ? PLAN_TEXT : 0;
 	if (column == COL_SOURCE)
@@ -125,6 +135,7 @@ static int events_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 	cur->m = vtab_module(vtab);
 	cur->name = BUF_INIT(MIB);
 	cur->cell = BUF_INIT(CHUNK_MAX_DECODED_BYTES);
+	arena_init(&cur->arena, ARENA_MAX_BYTES);
 	*ret = &cur->base;
 	return SQLITE_OK;
 }
@@ -135,6 +146,7 @@ static int events_close(sqlite3_vtab_cursor *base)
 	event_scan_close(cur->scan);
 	buf_done(&cur->name);
 	buf_done(&cur->cell);
+	arena_done(&cur->arena);
 	free(cur);
 	return SQLITE_OK;
 }
@@ -259,6 +271,27 @@ static int worker_cell(struct cursor *cur, sqlite3_context *out, struct err *err
 	return r;
 }
 
+/* The clock of the source, looked up once. */
+static int time_cell(struct cursor *cur, sqlite3_context *out, bool skew, struct err *err)
+{
+	const struct event_batch *b = cur->batch;
+	if (!cur->timed || cur->timed_source != cur->source) {
+		arena_reset(&cur->arena);
+		cur->timed = false;
+		int r = instants_load(&cur->instants, cur->m->c, cur->source, &cur->arena, err);
+		if (r)
+			return r;
+		cur->timed = true;
+		cur->timed_source = cur->source;
+	}
+	int64_t t = skew ? instant_skew(&cur->instants, b->byte_off[cur->row])
+			 : instant_of(&cur->instants, b->byte_off[cur->row], b->ts_ns[cur->row],
+				      (enum stamp_quality)b->ts_quality[cur->row]);
+	if (t != TIME_UNKNOWN)
+		sqlite3_result_int64(out, t);
+	return 0;
+}
+
 static int pages_cell(struct cursor *cur, sqlite3_context *out, struct err *err)
 {
 	const struct event_batch *b = cur->batch;
@@ -294,6 +327,7 @@ static int events_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int co
 {
 	struct cursor *cur = (struct cursor *)base;
 	const struct event_batch *b = cur->batch;
+	int own = col - COL_OWN, own_columns = (int)event_kinds[b->kind].n_columns;
 	struct err err = {0};
 	char ref[64];
 	int r = 0;
@@ -311,7 +345,9 @@ static int events_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int co
 		break;
 	case COL_QUALITY: sqlite3_result_int(out, b->ts_quality[cur->row]); break;
 	case COL_WORKER: r = worker_cell(cur, out, &err); break;
-	default: r = own_cell(cur, out, (unsigned)col - COL_OWN, &err);
+	default:
+		r = own < own_columns ? own_cell(cur, out, (unsigned)own, &err)
+				      : time_cell(cur, out, own > own_columns, &err);
 	}
 	return r ? fail(cur, &err) : SQLITE_OK;
 }

@@ -73,6 +73,8 @@ def virtual_tables(header, kinds_source):
               ('ts_ns', 'INTEGER', 'as the record says it, before zone and clock correction'),
               ('ts_quality', 'INTEGER', '0 none, 1 zoned, 2 naive, 3 no year, 4 interpolated, 5 monotonic'),
               ('worker', 'TEXT', 'that the record names, else the one of the source')]
+    hidden = [('at_ns', '`ts_ns`, corrected as the table `clock` says; NULL: no time, or one that only orders'),
+              ('skew_ns', 'what the clock was ahead there; other times of the record are ahead as much')]
     for kind, body in re.findall(r'#define EVENT_(\w+)_COLUMNS\(X\)(.*?)\n\n', header, re.S):
         name = kind.lower()
         columns = re.findall(r'X\(\w+, "(\w+)", (\w+), "(\w*)",\s*\\?\s*"([^"]*)"\)', body)
@@ -86,6 +88,7 @@ def virtual_tables(header, kinds_source):
             if kind_of == 'COLUMN_PAGES':
                 what += ', as `[[first,count],…]`'
             out.append(f'| `{column}` | {TYPES[kind_of]} | {unit} | {cell(what)} |\n')
+        out += [f'| `{n}` | INTEGER, hidden | ns | {w} |\n' for n, w in hidden]
     return out
 
 

@@ -2,7 +2,7 @@
 /* resolve_fixture.h - small cases for the tests of resolving: sources and events written as short texts
  *
  * put(source, EVENT_LEG, 12.5, "what=finished rid=r1 input_tokens=1") is one event 12.5 seconds after T0; a time of NAN
- * is no time; a leading "naive" or "yearless" makes the stamp one of that kind; "worker=" names the worker; '~' stands for a blank.
+ * is no time; a leading "naive", "yearless", "between" or "monotonic" makes the stamp one of that kind; "worker=" names the worker; '~' stands for a blank.
  */
 #pragma once
 
@@ -110,6 +110,14 @@ static UNUSED void build_event(const struct pending *p, struct event *e, char *t
 		}
 		if (!strcmp(word, "yearless")) {
 			e->ts.quality = STAMP_YEARLESS;
+			continue;
+		}
+		if (!strcmp(word, "between")) {
+			e->ts.quality = STAMP_INTERPOLATED;
+			continue;
+		}
+		if (!strcmp(word, "monotonic")) {
+			e->ts.quality = STAMP_MONOTONIC;
 			continue;
 		}
 		char *value = strchr(word, '=');

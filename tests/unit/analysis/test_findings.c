@@ -871,6 +871,17 @@ static void test_no_bound(void **state)
 	assert_int_equal(analysis_register(fixture, &params, NULL), 0);
 	same(BOUND "'gw-3'", "1|1200;");
 	fixture_teardown(NULL);
+	/* a node that did not answer, and a marker that is not all known, took no record of a request away */
+	if (setup(NULL))
+		fail();
+	sized_boots("start page_size=50");
+	request(2, 10, 20, "a", 100, 200, "finished", 100);
+	request(3, 30, 40, "b", 1200, 200, "rejected", 1);
+	resolve();
+	run("INSERT INTO gap(kind, effect, refs) VALUES('unanswered', '', '[]'), ('markers', '', '[]')");
+	assert_int_equal(analysis_register(fixture, &params, NULL), 0);
+	same(BOUND "'gw-3'", "1|150;");
+	fixture_teardown(NULL);
 }
 
 int main(void)

@@ -171,7 +171,7 @@ static void fill_with(const char *change)
 	    "1788000200000000000, 1788000202000000000, '[\"S1@70+10\"]')");
 	run("INSERT INTO gap VALUES(1, 'sequence', 1, 2, 1788000300000000000, 1788000400000000000, 5, " HOSTILE_SQL
 	    ", '[]')");
-	run("INSERT INTO clock VALUES(1, 0, NULL, 0, 0, NULL, " HOSTILE_SQL ")");
+	run("INSERT INTO clock VALUES(1, 0, NULL, 0, 0, 0, NULL, " HOSTILE_SQL ")");
 	if (change)
 		run(change);
 	assert_int_equal(row_names_new(&names, c, &err), 0);

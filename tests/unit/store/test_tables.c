@@ -716,7 +716,7 @@ static void verify_finds(void **state)
 	    {"UPDATE event_chunk SET kind = 77 WHERE chunk = 1", "UPDATE event_chunk SET kind = 1", "unknown kind"},
 	    {"UPDATE event_chunk SET kind = 3 WHERE chunk = 1", "UPDATE event_chunk SET kind = 1",
 	     "not one of this kind"},
-	    {"INSERT INTO clock VALUES(99, 0, NULL, 0, 0, 0, 'x')", "DELETE FROM clock",
+	    {"INSERT INTO clock VALUES(99, 0, NULL, 0, 0, 0, 0, 'x')", "DELETE FROM clock",
 	     "a row of source that is not there"},
 	    {"UPDATE evidence_chunk SET codec = 9 WHERE rowid = 1", "UPDATE evidence_chunk SET codec = 1",
 	     "unknown codec"},
