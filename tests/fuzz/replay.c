@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/rounds.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { FILE_MAX = 1 << 20, FLIPS = 64 };
+enum { FILE_MAX = 1 << 20 };
 
 static void run(const uint8_t *data, size_t size)
 {
@@ -25,6 +27,7 @@ int main(int argc, char **argv)
 {
 	static uint8_t data[FILE_MAX + 1];
 	uint64_t seed = 88172645463325252u;
+	const unsigned flips = rounds(64, 12);
 	for (int i = 1; i < argc; i++) {
 		FILE *f = fopen(argv[i], "rb");
 		if (!f) {
@@ -37,7 +40,7 @@ int main(int argc, char **argv)
 			data[0] = (uint8_t)first;
 			run(data, n + 1);
 		}
-		for (int k = 0; k < FLIPS && n; k++) {
+		for (unsigned k = 0; k < flips && n; k++) {
 			seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
 			size_t at = 1 + seed % n;
 			uint8_t kept = data[at];
