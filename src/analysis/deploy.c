@@ -143,7 +143,7 @@ static void look_at_containers(const struct deploy_state *x, const struct replic
 			e->future |= !x->asked && !k->vague && deploy_is_future(k->at_ns, t);
 			continue;
 		}
-		e->future |= deploy_is_future(k->started_ns, t);
+		e->future |= deploy_is_future(k->started_ns, e->now_ns);
 		e->observed |= k->there;
 		if (!row->container || k->at_ns >= row->container->at_ns)
 			row->container = k;

@@ -91,7 +91,7 @@ static void put_replica(struct out *o, const struct fleet *f, int n)
 	put_lives(o, r);
 	put_evidence(o, f, n);
 	out_put(o, ",\"signs\":[");
-	for (int i = 0; r->retired_us && i < f->n_signs[n]; i++)
+	for (int i = 0; i < f->n_signs[n]; i++)
 		out_put(o, "%s%lld", i ? "," : "", (long long)(f->signs_us[n][i] / US_PER_S));
 	out_put(o, "]}");
 }

@@ -5,18 +5,20 @@
 What each story deserves is written down beside it (src/rehearsal/deploy_stories.c); lib/repaired.py derives it a second time, from the
 records and docs/deploy.md; the tool says it a third time. PAGETRAIL_SEED is the first seed, PAGETRAIL_ROUNDS how many.
 """
-import datetime
+import csv
 import json
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from rehearsal import check, failures, finish, run, same  # noqa: E402
-from repaired import Fleet, at  # noqa: E402
+from repaired import CLOCK_FLOOR, ZONE, Fleet, at, iso  # noqa: E402
 
 SEED = int(os.environ.get("PAGETRAIL_SEED", "1"))
 SMALL = bool(os.environ.get("PAGETRAIL_SMALL"))
@@ -41,25 +43,32 @@ class Rehearsal:
         self.stories = {r["replica"]: r for r in self.truth["replicas"]}
         self.logs = {f"logs/{r['replica']}{end}" for r in self.truth["replicas"] for end in (".log", "/engine.log") if r["log"]}
 
-    def ingest(self, name, without=()):
-        """A case of all files but some."""
+    def ingest(self, name, without=(), content=None, bad=()):
+        """A case of all files but some. content: of others, instead of their own; bad: those that cannot be read."""
         logs, case = os.path.join(self.top, name), os.path.join(self.top, name + ".ptc")
         for top, _, names in os.walk(os.path.join(self.dir, "logs")):
             for f in names:
                 path = os.path.relpath(os.path.join(top, f), self.dir)
                 if path not in without:
-                    os.makedirs(os.path.dirname(os.path.join(logs, path)), exist_ok=True)
-                    os.link(os.path.join(self.dir, path), os.path.join(logs, path))
-        out = json.loads(run("ingest", case, os.path.join(logs, "logs"), "--json"))
+                    to = os.path.join(logs, path)
+                    os.makedirs(os.path.dirname(to), exist_ok=True)
+                    if path in (content or {}):
+                        with open(to, "wb") as out:
+                            out.write(content[path])
+                    else:
+                        os.link(os.path.join(self.dir, path), to)
+        out = json.loads(run("ingest", case, os.path.join(logs, "logs"), "--json", codes=(0, 3) if bad else (0,)))
         shutil.rmtree(logs)
         for s in out["rows"]:
+            if s["path"].split(f"/{name}/", 1)[1] in bad:
+                continue
             check(s["unparsed"] == 0 and s["format"] and s["status"] == "ingested", f"{self.name}: {s['path']} is read", s)
         return case
 
-    def ask(self, case, inventory, *more):
+    def ask(self, case, inventory, *more, policy="policy.json"):
         given = {"csv": ["--inventory", os.path.join(self.dir, "inventory.csv")], None: [],
-                 "pods": ["--inventory", os.path.join(self.dir, "inventory-pods.json")]}[inventory]
-        policy = os.path.join(self.dir, "policy.json")
+                 "pods": ["--inventory", os.path.join(self.dir, "inventory-pods.json")]}.get(inventory, ["--inventory", inventory])
+        policy = os.path.join(self.dir, policy)
         return json.loads(run("deploy", case, "--policy", policy, *given, *more, "--json", "--limit", "0", codes=(0, 1)))
 
     def query(self, case, name):
@@ -204,6 +213,96 @@ class Rehearsal:
                 if r["current"]:
                     self.promised(what, gone, before[r["replica"]], r)
 
+    def damaged_documents(self, n):
+        """What was cut, contradicts itself or names several images says nothing, and is named."""
+        files = sorted({e["file"] for r in self.truth["replicas"] for e in r["evidence"]} - self.logs) + ["logs/images/sbom-2.json"]
+        files = [f for f in files if f.endswith(".json") and os.path.exists(os.path.join(self.dir, f))]
+        for i in range(n):
+            bad = {}
+            for f in self.random.sample(files, self.random.choice((1, 2, 5))):
+                with open(os.path.join(self.dir, f), "rb") as file:
+                    text = file.read()
+                at_brace = text.index(b"{") + 1
+                ways = [text[:self.random.randrange(len(text) // 2, len(text.rstrip()) - 1)], text[:at_brace] + b'"twice":1,"twice":2,' + text[at_brace:]]
+                if f.endswith("sbom-2.json"):
+                    doc = json.loads(text[text.index(b"{"):])
+                    more = {"type": "container", "name": "other", "purl": "pkg:oci/other@sha256:" + "ab" * 32}
+                    if "components" in doc:
+                        doc["components"].append(more)
+                        ways.append(json.dumps(doc).encode())
+                bad[f] = self.random.choice(ways)
+            doc = self.ask(self.ingest(f"bad-{i}", content=bad, bad=bad), "csv")
+            what = f"{self.name} with {sorted(bad)[:3]} damaged"
+            self.compare(what, Fleet(self.truth, bad), doc)
+            unread = sorted(u["path"].split(f"/bad-{i}/", 1)[1] for u in doc["unread"])
+            same(f"{what}: named", sorted(bad), unread)
+
+    def moved_snapshots(self):
+        """One that is dated later than it was read by less than a zone, and one by more."""
+        if time.time() < CLOCK_FLOOR:
+            return
+        said = {}
+        for f in sorted({e["file"] for r in self.truth["replicas"] for e in r["evidence"] if e["form"] == "info" and r["log"] and r["lives"]
+                         and e["life"] == r["lives"][-1]["life"] and not r["lives"][-1]["stopped_at"]} - self.logs):
+            with open(os.path.join(self.dir, f), "rb") as file:
+                text = file.read()
+            if re.match(rb"# collected \S+", text):
+                said[f] = text
+        for ahead in (ZONE // 2, ZONE + 7200) if said else ():
+            f = self.random.choice(sorted(said))
+            t = int(time.time()) + ahead
+            case = self.ingest(f"moved-{ahead}", content={f: re.sub(rb"# collected \S+", b"# collected " + iso(t).encode(), said[f], count=1)})
+            for as_of in (None, t + 60):
+                fleet = Fleet(self.truth, moved={f: t}, read_at=time.time(), as_of=as_of)
+                self.compare(f"{self.name}, {f} of {iso(t)}, as of {as_of}", fleet, self.ask(case, "csv", *(["--as-of", iso(as_of)] if as_of else [])))
+
+    def other_inventories(self, case, n):
+        """Somebody else's list, of other times: who is retired in it, or to be, and since when a replica counts."""
+        with open(os.path.join(self.dir, "inventory.csv"), encoding="utf-8", newline="") as f:
+            rows = list(csv.DictReader(f))
+        last = int(at(self.truth["asked_at"][-1]))
+        signs = {r["replica"]: [at(e["at"]) for e in r["evidence"] if e["at"]] for r in self.truth["replicas"]}
+        for i in range(n):
+            changed = {}
+            for row in self.random.sample(rows, len(rows) // 3):
+                near = self.random.choice(signs[row["replica"]] or [last]) if signs.get(row["replica"]) else last
+                when = int(self.random.choice((near, last))) + self.random.choice((-90000, -1300, -700, -300, 300, 700, 1300, 90000))
+                row.update(self.random.choice(({"state": "retired", "retired_at": iso(when), "started_at": ""}, {"state": "retired", "retired_at": "", "started_at": ""},
+                                               {"state": "", "retired_at": "", "started_at": iso(when)}, {"state": "active", "retired_at": "", "started_at": ""},
+                                               {"state": "draining", "retired_at": iso(when), "started_at": ""})))
+                changed[row["replica"]] = {k: row[k] or None for k in ("state", "retired_at", "started_at")}
+            path = os.path.join(self.top, f"inventory-{i}.csv")
+            with open(path, "w", encoding="utf-8", newline="") as f:
+                out = csv.DictWriter(f, list(rows[0]))
+                out.writeheader()
+                out.writerows(rows)
+            for more, fleet in (([], {}), (["--as-of", iso(last - 40000)], {"as_of": last - 40000}), (["--as-of", iso(last + 5000)], {"as_of": last + 5000})):
+                self.compare(f"{self.name}, {path} {more}", Fleet(self.truth, changed=changed, **fleet), self.ask(case, path, *more))
+            t = self.random.choice(self.times(9) or [last])
+            self.compare(f"{self.name}, {path} at {iso(t)}", Fleet(self.truth, changed=changed), self.ask(case, path, "--at", iso(t)), t)
+
+    def other_policies(self, case):
+        """Without a limit of age; and such as name what no version is, or a member twice: they are refused."""
+        with open(os.path.join(self.dir, "policy.json"), encoding="utf-8") as f:
+            text = f.read()
+        policy = json.loads(text)
+        ours = policy["affected"][0]["database_specific"]["pagetrail"]
+        del ours["max_evidence_age"]
+        backports = ours["backports"]
+
+        def write(name, content):
+            with open(os.path.join(self.dir, name), "w", encoding="utf-8") as f:
+                f.write(content)
+
+        write("ageless.json", json.dumps(policy))
+        self.compare(f"{self.name}, no limit of age", Fleet(self.truth, ages=False), self.ask(case, "csv", policy="ageless.json"))
+        for bad in ("latest", "main", "sha256:" + "0" * 64, "v-fixed", "", {"declared_by": "platform"}, {"version": "nightly"}, 17):
+            ours["backports"] = backports + [bad]
+            write("bad.json", json.dumps(policy))
+            run("deploy", case, "--policy", os.path.join(self.dir, "bad.json"), codes=(3,))
+        write("bad.json", text.replace('"backports":', '"backports":[],"backports":', 1))
+        run("deploy", case, "--policy", os.path.join(self.dir, "bad.json"), codes=(3,))
+
     def promised(self, what, gone, was, r):
         story, own = self.stories[r["replica"]], [g for g in gone if r["replica"] in g]
         told = [e for e in story["evidence"] if e["form"] in ("line", "info", "undated") and e["fix"] == "fixed" and e["file"] not in gone]
@@ -229,15 +328,17 @@ class Rehearsal:
         t = int(at(self.truth["asked_at"][-1])) + self.random.randrange(1, 12 * 3600)
         if all(abs(t - at(e["at"]) - self.truth["max_age_s"]) > 12 for r in self.truth["replicas"] for e in r["evidence"]):
             self.compare(f"{self.name} as of {iso(t)}", Fleet(self.truth, as_of=t), self.ask(case, "csv", "--as-of", iso(t)))
+        self.other_inventories(case, 1 if SMALL else 4)
+        self.other_policies(case)
+        if not SMALL or self.truth["seed"] % 3 == 0:
+            self.moved_snapshots()
+        if not SMALL or self.truth["seed"] % 3 == 1:
+            self.damaged_documents(1 if SMALL else 6)
         if not SMALL or self.truth["seed"] % 2:
             self.without_documents(1 if SMALL else 6)
         if not SMALL or not self.truth["seed"] % 2:
             self.without_logs(full, 1 if SMALL else 6)
         self.folder.cleanup()
-
-
-def iso(t):
-    return datetime.datetime.fromtimestamp(t, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 for n in range(ROUNDS):

@@ -17,6 +17,13 @@ BILL = "logs/images/sbom-2.json"
 SIDE_BY_SIDE = "logs/images/image-inspect.json"
 SETS = "logs/kube/replicasets.json"
 SKEW = 5
+INVENTORY_SKEW = FUTURE_SKEW = 600
+ZONE = 14 * 3600
+CLOCK_FLOOR = 1793491200  # a clock that shows less was not set, and bounds nothing
+
+
+def iso(t):
+    return datetime.datetime.fromtimestamp(t, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def at(text):
@@ -30,6 +37,7 @@ class Claim:
         named = re.search(r"\+g([0-9a-f]{7,40})$", self.version or "")
         self.commit = e["commit"] or (named.group(1) if named else None)
         self.fix, self.reasons = e["fix"], e["reasons"].split(",")
+        self.waits = e.get("waits", False)
         if unified and self.fix != "fixed":
             self.fix, self.reasons = "unmet", self.reasons + ["requirements_not_met"]
 
@@ -46,13 +54,18 @@ class Boot:
 
 
 class Fleet:
-    """without: files that were taken away (no engine logs among them)"""
+    """without: files that were taken away or cannot be read (no engine logs among them); changed: lines of the inventory by replica, with
+    state, retired_at, started_at; moved: snapshots of which the time is another one, by file; read_at: when the case was ingested; ages: the policy bounds the age of evidence"""
 
-    def __init__(self, truth, without=(), inventory="csv", as_of=None):
+    def __init__(self, truth, without=(), inventory="csv", as_of=None, changed=None, moved=None, read_at=None, ages=True):
         self.truth, self.without, self.inventory, self.as_of = truth, set(without), inventory, as_of
+        self.changed, self.moved = changed or {}, moved or {}
+        self.max_age = truth["max_age_s"] if ages else None
+        self.bound = read_at + ZONE if read_at is not None and read_at >= CLOCK_FLOOR else None
         self.bill = BILL not in self.without
         self.fleet_rung = (2 if truth["ordered"] and SETS not in self.without else 1) if self.bill else 0
-        self.last = at(truth["asked_at"][-1])
+        # the last event that is not of the future
+        self.last = max([at(truth["asked_at"][-1])] + [t for t in self.moved.values() if self.bound is None or t <= self.bound])
         self.replicas = {r["replica"]: Replica(self, r) for r in truth["replicas"]}
         for q in truth["requests"]:
             boot = self.replicas[q["prefill"]].running(at(q["started_at"])) if q["prefill"] and q["over"] else None
@@ -72,15 +85,17 @@ class Replica:
         self.boots = [Boot(r, x) for x in r["lives"]] if r["log"] else []
         self.listed = r["listed"] and fleet.inventory is not None
         csv = fleet.inventory == "csv"
-        self.retired = self.listed and r["retired_at"] is not None
-        self.retired_at = at(r["retired_at"]) if csv and self.retired else None
-        self.started_at = at(r["started_at"]) if self.listed else None
+        line = {"state": "retired" if r["retired_at"] is not None else "", "retired_at": r["retired_at"], "started_at": r["started_at"]}
+        line.update(fleet.changed.get(self.name, {}))
+        self.state_retired = self.listed and line["state"] == "retired"
+        self.retired_at = at(line["retired_at"]) if csv and self.listed else None
+        self.started_at = at(line["started_at"]) if self.listed else None
         self.claims, self.containers = [], []
         self.signs = list(r["signs"])
         for e in r["evidence"]:
             if e["file"] in fleet.without:
                 continue
-            self.take(e)
+            self.take({**e, "at": iso(fleet.moved[e["file"]])} if e["file"] in fleet.moved else e)
         if csv and self.listed and r["image_digest"] and fleet.bill:  # ordered by the inventory
             self.claims.append(Claim({"form": "order", "at": None, "version": "0.5.22", "commit": None, "life": None, "fix": "fixed",
                                       "reasons": "version_out_of_range"}, 2, self.unified))
@@ -157,6 +172,8 @@ class Replica:
         row["counted"] = self.listed and not self.unborn
         reasons = set()
         row["verdict"] = self.rule(boot, t, asked, current, known, containers, by, row, served, reasons)
+        if current and row["verdict"] != "retired" and any(self.future(k["started"], t) for k in containers):
+            reasons.add("evidence_in_future")
         if row["outside"]:
             reasons.add("outside_inventory")
         if by:
@@ -164,15 +181,27 @@ class Replica:
         row["reasons"] = [x for x in REASONS if x in reasons]
         return row
 
+    def future(self, when, t):
+        """Nothing is known before it happens: nothing is later than --as-of; without it, than t and than the case was read."""
+        now = self.fleet.as_of if self.fleet.as_of is not None else min(t, self.fleet.bound if self.fleet.bound is not None else t)
+        return when is not None and when > now + FUTURE_SKEW
+
     def rule(self, boot, t, asked, current, known, containers, by, row, served, reasons):
-        gone = self.retired and (self.retired_at <= t if self.retired_at is not None else True)
+        now = self.fleet.as_of or t
+        gone = self.retired_at <= t if self.retired_at is not None else self.state_retired
+        later = self.state_retired and not gone and asked is None
+        too_late = later and self.retired_at > now + INVENTORY_SKEW
+        gone |= later and not too_late  # an inventory may be younger than the logs
         if current and gone:
-            if self.retired_at is not None and any(self.retired_at + 600 < s <= t for s in self.signs):
+            if self.retired_at is not None and any(self.retired_at + INVENTORY_SKEW < s and (asked is None or s <= t) for s in self.signs):
                 reasons.add("seen_after_retired")
                 return "conflicting"
             return "retired"
         if current and self.early:
             reasons.add("seen_before_start")
+        if current and too_late:
+            reasons.add("retired_in_future")
+        if reasons:
             return "conflicting"
         if self.unborn:
             reasons.add("not_started_yet")
@@ -189,19 +218,19 @@ class Replica:
         last = max(containers, key=lambda k: k["at"], default=None)
         ended = (boot is not None and boot.end is not None and boot.end <= t) or (last is not None and last["waits"])
         stale = False
+        started = [k["started"] for k in containers if k["started"] is not None and k["started"] <= t]
         if by and by.rung >= 3:
             if row["evidence_at"] is None:
                 reasons.add("evidence_undated")
-                stale = True  # this policy has a limit of age
-            if current and row["evidence_at"] is not None and row["evidence_at"] > (self.fleet.as_of or t) + 600:
+                stale = self.fleet.max_age is not None or bool(started)  # where its age matters
+            if current and (self.future(row["evidence_at"], t) or any(self.future(k["started"], t) for k in containers)):
                 reasons.add("evidence_in_future")
                 stale |= by.fix != "affected"
             if current:
-                started = [k["started"] for k in containers if k["started"] is not None]
                 if row["evidence_at"] is not None and any(s > row["evidence_at"] + SKEW for s in started):
                     reasons.add("restarted_since")
                     stale = True
-                if row["evidence_at"] is not None and (self.fleet.as_of or t) - row["evidence_at"] > self.fleet.truth["max_age_s"]:
+                if row["evidence_at"] is not None and self.fleet.max_age is not None and now - row["evidence_at"] > self.fleet.max_age:
                     reasons.add("older_than_allowed")
                     stale = True
                 stale |= ended
@@ -209,6 +238,10 @@ class Replica:
             reasons.add("process_ended")
         if current and stale:
             return "stale"
+        told = [c for c in self.claims if c.fix == "affected" and c.dated and c.at is not None and (asked is None or c.at <= asked)]
+        if current and by and by.rung >= 4 and by.fix == "fixed" and row["evidence_at"] is None and told:
+            reasons.add("order_unknown")
+            return "conflicting"
         if not by:
             reasons.add("no_version")
             return "undetermined"
