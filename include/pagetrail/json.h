@@ -83,8 +83,11 @@ int json_keys(struct json_value v, const char *const *known, size_t n_known,
 	      int (*odd)(void *ctx, struct text key, const char *again), void *ctx);
 
 /* Does any object in v, however deep, have two members of one name? Which of them is meant, nobody can know. 1 and the name: yes;
- * 0 no; ERR_NOMEM. */
-int json_twice(struct json_value v, struct text *ret, struct err *err) MUST_CHECK;
+ * 0 no; ERR_NOMEM. where, if not NULL: the way to it, such as "markers[3].note.by". */
+struct json_place {
+	char path[240];
+};
+int json_twice(struct json_value v, struct text *ret, struct json_place *where, struct err *err) MUST_CHECK;
 
 /* A whole document that a person gave, no object of which has two members of one name. ERR_INPUT says what is wrong with it; what:
  * "plan". */

@@ -41,21 +41,6 @@ static void warn_unknown(struct json_value v, const char *place, const char *con
 		json_keys(v, known, n_known, warn_of, &(struct warning){place, warn, ctx});
 }
 
-static int note_twice(void *ctx, struct text key, const char *again)
-{
-	(void)key;
-	*(const char **)ctx = again;
-	return again != NULL;
-}
-
-/* Of two members of one name only the first would be read: which of them is meant, nobody can know. */
-static const char *given_twice(struct json_value v, const char *const *known, size_t n_known)
-{
-	const char *twice = NULL;
-	json_keys(v, known, n_known, note_twice, &twice);
-	return twice;
-}
-
 /* A text that may be left out, or null. */
 static int take_text(struct json_value v, const char *key, size_t at, struct arena *a, struct text *ret,
 		     struct err *err)
@@ -129,9 +114,13 @@ int markers_read(struct markers *ret, struct json_value doc, struct arena *a, vo
 	if (json_type(list) != JSON_ARRAY)
 		return err_set(err, ERR_INPUT,
 			       "the markers are wrong at the top: an object with a list \"markers\" is expected");
-	const char *twice = given_twice(doc, top, ARRAY_SIZE(top));
-	if (twice)
-		return err_set(err, ERR_INPUT, "the markers are wrong at the top: \"%s\" is given twice", twice);
+	/* of two members of one name, which is meant, nobody can know */
+	struct json_place twice;
+	int rc = json_twice(doc, &key, &twice, err);
+	if (rc)
+		return rc < 0 ? rc
+			      : err_set(err, ERR_INPUT,
+					"the markers are wrong at %s: one member of that name is expected", twice.path);
 	warn_unknown(doc, "the top", top, ARRAY_SIZE(top), warn, ctx);
 	size_t n = 0;
 	for (struct json_iter it = json_iter(list); json_next(&it, &key, &v);)
@@ -144,9 +133,7 @@ int markers_read(struct markers *ret, struct json_value doc, struct arena *a, vo
 	for (struct json_iter it = json_iter(list); json_next(&it, &key, &v);) {
 		char place[64];
 		snprintf(place, sizeof(place), "markers[%zu]", ret->n);
-		twice = given_twice(v, each, ARRAY_SIZE(each));
-		int rc = twice ? wrong(err, ret->n, twice, "one member of that name")
-			       : take_marker(v, ret->n, a, &ret->list[ret->n], err);
+		rc = take_marker(v, ret->n, a, &ret->list[ret->n], err);
 		if (rc < 0)
 			return rc;
 		warn_unknown(v, place, each, ARRAY_SIZE(each), warn, ctx);

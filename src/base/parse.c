@@ -232,7 +232,7 @@ int parse_document(struct parse *p, struct text t, bool padded, struct json_valu
 
 	if (r)
 		return r < 0 ? r : parse_refuse(p, "json_syntax");
-	r = json_twice(*ret, &name, p->err);
+	r = json_twice(*ret, &name, NULL, p->err);
 	return r > 0 ? parse_refuse(p, "member_twice") : r;
 }
 

@@ -150,7 +150,7 @@ static int check_answer(struct live_attempt *a, const struct document *d, struct
 		judge(c, LIVE_NOT_UNDERSTOOD, c->answer.len ? "no JSON" : "an empty answer");
 	else if (rc == 0 && !json_is_object(doc))
 		judge(c, LIVE_NOT_UNDERSTOOD, "JSON, but no object");
-	else if (rc == 0 && (rc = json_twice(doc, &twice, err)) > 0)
+	else if (rc == 0 && (rc = json_twice(doc, &twice, NULL, err)) > 0)
 		judge(c, LIVE_NOT_UNDERSTOOD, "an object with two members of one name: which is meant, nobody knows");
 	return MIN(rc, 0);
 }

@@ -74,6 +74,9 @@ with Box() as box:
 
     # files that are wrong: refused, said where, and never quietly ingested
     for name, doc, where in (("twice.json", '{"markers":[{"marker":"abcdef","planted_request":"a","planted_request":"b"}]}', "markers[0].planted_request"),
+                             ("top.json", '{"markers":[{"marker":"abcdef"}],"note":1,"note":2}', "at note"),
+                             ("deep.json", '{"markers":[{"marker":"abcdef"},{"marker":"abcdeg","note":{"by":[0,{"a":1,"b":2,"a":3}]}}]}', "markers[1].note.by[1].a"),
+                             ("unknown.json", '{"markers":[{"marker":"abcdef","site":"a","site":"b"}]}', "markers[0].site"),
                              ("short.json", '{"markers":[{"marker":"abc"}]}', "markers[0].marker"),
                              ("torn.json", '{"markers":[{"marker":"abcdefgh"},{"mar', "no JSON")):
         write(name, doc)

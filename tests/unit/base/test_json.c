@@ -365,14 +365,18 @@ static void test_mutations(void **state)
 	assert_true(n_good > 1000);
 }
 
-static void check_twice(struct text doc, const char *name)
+static void check_twice(struct text doc, const char *name, const char *path)
 {
 	struct json_value v;
 	struct text twice = {0};
+	struct json_place where;
 	assert_int_equal(json_parse(json, doc, false, &v, NULL, NULL), 0);
-	assert_int_equal(json_twice(v, &twice, NULL), name != NULL);
-	if (name)
-		assert_true(text_is(twice, name));
+	assert_int_equal(json_twice(v, &twice, &where, NULL), name != NULL);
+	assert_int_equal(json_twice(v, &twice, NULL, NULL), name != NULL);
+	if (!name)
+		return;
+	assert_true(text_is(twice, name));
+	assert_string_equal(where.path, path);
 }
 
 /* Members of one name: next to each other, far apart in a long object, deep, and spelled in two ways. */
@@ -380,19 +384,33 @@ static void test_twice(void **state)
 {
 	(void)state;
 	struct buf b = BUF_INIT(1 << 20);
-	check_twice(TEXT("{\"a\":1,\"b\":{\"a\":2},\"c\":[{\"a\":1},{\"a\":2}]}"), NULL);
-	check_twice(TEXT("[]"), NULL);
-	check_twice(TEXT("[\"a\",\"a\"]"), NULL);
-	check_twice(TEXT("{\"a\":1,\"b\":2,\"a\":1}"), "a");
-	check_twice(TEXT("{\"\":1,\"\":1}"), "");
-	check_twice(TEXT("{\"x\":[{},[{\"y\":{\"version\":1,\"\\u0076ersion\":2}}]]}"), "version");
+	check_twice(TEXT("{\"a\":1,\"b\":{\"a\":2},\"c\":[{\"a\":1},{\"a\":2}]}"), NULL, NULL);
+	check_twice(TEXT("[]"), NULL, NULL);
+	check_twice(TEXT("[\"a\",\"a\"]"), NULL, NULL);
+	check_twice(TEXT("{\"a\":1,\"b\":2,\"a\":1}"), "a", "a");
+	check_twice(TEXT("{\"\":1,\"\":1}"), "", "");
+	check_twice(TEXT("{\"x\":[{},[{\"y\":{\"version\":1,\"\\u0076ersion\":2}}]]}"), "version", "x[1][0].y.version");
+	check_twice(TEXT("[0,{\"a\":[{\"b\":{}},{}]},[{\"c\":1,\"d\":{\"e\":1},\"c\":1}]]"), "c", "[2][0].c");
 	for (int twin = 0; twin < 2; twin++) {
 		buf_clear(&b);
 		for (int i = 0; i < 2000; i++)
 			assert_int_equal(buf_printf(&b, NULL, "%s\"k%d\":{\"v\":%d}", i ? "," : "{", i, i), 0);
 		assert_int_equal(buf_printf(&b, NULL, ",\"k%d\":0}", twin ? 3 : 2000), 0);
-		check_twice(buf_text(&b), twin ? "k3" : NULL);
+		check_twice(buf_text(&b), twin ? "k3" : NULL, "k3");
 	}
+	/* a way that is too long is cut */
+	struct json_place where;
+	struct json_value v;
+	struct text twice;
+	buf_clear(&b);
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(buf_printf(&b, NULL, "{\"a-member-of-some-length\":"), 0);
+	assert_int_equal(buf_printf(&b, NULL, "{\"b\":1,\"b\":2}"), 0);
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(buf_add_char(&b, '}', NULL), 0);
+	assert_int_equal(json_parse(json, buf_text(&b), false, &v, NULL, NULL), 0);
+	assert_int_equal(json_twice(v, &twice, &where, NULL), 1);
+	assert_int_equal(strlen(where.path), sizeof(where.path) - 1);
 	buf_done(&b);
 }
 
