@@ -49,6 +49,7 @@ struct inventory;
 struct analysis_params {
 	int64_t pool_tokens;   /* --param pool=N for boots that never printed one; 0: none */
 	int64_t input_limit;   /* --param limit=N; 0: none */
+	bool often;            /* all classes will be asked for again and again: they are kept in full */
 	struct policy *policy; /* --policy (policy.h): taken over, freed with the connection; NULL: the built-in one */
 	const struct inventory *inventory; /* --inventory (inventory.h), which outlives the connection; NULL: none */
 };

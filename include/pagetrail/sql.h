@@ -62,6 +62,7 @@ struct rowset_column {
 	const char *type; /* INTEGER TEXT REAL JSON (JSON = text holding JSON) */
 	bool hidden;      /* an argument */
 };
+enum { ROWSET_KEY = 30 };
 struct rowset_spec {
 	const char *name;
 	const struct rowset_column *columns;
@@ -78,6 +79,8 @@ struct rowset_spec {
 	 * beginning) sorts nothing. */
 	const unsigned *order;
 	unsigned n_order;
+	/* May be NULL. A column: rows whose cell is not equal to args[ROWSET_KEY], where that is given, need not come. */
+	const unsigned *key;
 	/* May be NULL. Called for a cell that next() left open, when the statement first reads it; may set others too. */
 	int (*fill)(void *state, struct rowset *row, unsigned col, struct err *err);
 };
@@ -88,3 +91,5 @@ void rowset_int(struct rowset *r, unsigned col, int64_t v);
 void rowset_time(struct rowset *r, unsigned col, int64_t ns); /* NULL for TIME_UNKNOWN */
 void rowset_real(struct rowset *r, unsigned col, double v);
 void rowset_text(struct rowset *r, unsigned col, struct text v); /* NULL for ptr NULL */
+/* Copies nothing: v stays as long as the program does. */
+void rowset_const(struct rowset *r, unsigned col, const char *v);

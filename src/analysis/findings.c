@@ -317,6 +317,7 @@ static int find(struct finder *x, struct finding *ret, struct err *err)
 	struct finding f = {.response = row_range_int(r, RESPONSE_RESPONSE),
 			    .request = row_range_request(r),
 			    .started_ns = row_range_int(r, RESPONSE_STARTED_NS),
+			    .finished_ns = row_range_int(r, RESPONSE_FINISHED_NS),
 			    .prompt_tokens = row_range_int(r, RESPONSE_PROMPT_TOKENS),
 			    .candidate_owners = UNSAID,
 			    .foreign_at_most = UNSAID};
@@ -342,7 +343,7 @@ static int find(struct finder *x, struct finding *ret, struct err *err)
 				    (enum tri)means(x, FINDER_DELIVERED, row_range_text(r, RESPONSE_DELIVERED), tri_of),
 				.completion_tokens = row_range_int(r, RESPONSE_COMPLETION_TOKENS),
 				.attempts = or_none(row_range_int(r, RESPONSE_ATTEMPTS)),
-				.finished_ns = row_range_int(r, RESPONSE_FINISHED_NS),
+				.finished_ns = f.finished_ns,
 				.person_limit = all->params.input_limit,
 				.person_pool = all->params.pool_tokens};
 	f.p = (struct predicates){TRI_UNKNOWN, TRI_UNKNOWN, TRI_UNKNOWN, e.delivered, TRI_UNKNOWN};
@@ -405,6 +406,7 @@ struct range_task {
 	struct finder x;
 	int64_t from, to;
 	size_t found;
+	bool unkept; /* one of them cannot be kept */
 	size_t *found_all;
 };
 
@@ -421,6 +423,8 @@ static int run_range(struct task *t, struct err *err)
 			break;
 		all->started[at] = f.started_ns;
 		all->signs[at] = (uint16_t)sign_of(&f);
+		if (all->kept && !r->unkept)
+			r->unkept = !kept_put(all, &f);
 		r->found++;
 		rc = row_range_next(r->x.responses, err);
 	}
@@ -438,6 +442,8 @@ static int range_done(struct task *t, struct err *err)
 	struct range_task *r = (struct range_task *)t;
 	(void)err;
 	*r->found_all += r->found;
+	r->all->unkept |= r->unkept;
+	scratch_trim(&r->all->scratch);
 	range_drop(t);
 	return 0;
 }
@@ -448,7 +454,7 @@ static int submit_range(struct findings *f, struct pool *p, int64_t from, int64_
 	if (!t)
 		return err_nomem(err);
 	*t = (struct range_task){
-	    {.run = run_range, .done = range_done, .drop = range_drop}, f, {.all = f}, from, to, 0, found};
+	    {.run = run_range, .done = range_done, .drop = range_drop}, f, {.all = f}, from, to, 0, false, found};
 	int rc = case_stopped(f->c) ? err_set(err, ERR_INTERRUPTED, "stopped") : 0;
 	if (rc == 0)
 		rc = row_range_read(&t->x.responses, f->responses, from, to, err);
@@ -475,6 +481,8 @@ static int find_all(struct findings *f, struct err *err)
 	f->started = malloc((f->n + 1) * sizeof(*f->started));
 	f->signs = calloc(f->n + 1, sizeof(*f->signs));
 	int rc = f->started && f->signs ? 0 : err_nomem(err);
+	if (rc == 0 && f->params.often)
+		kept_open(f);
 	if (rc == 0)
 		rc = pool_open(&p, threads > 1 && n > REQUESTS_AT_ONCE ? threads : 0, 2 * MAX(threads, 1), err);
 	for (int64_t from = 1; rc == 0 && from <= n; from += REQUESTS_AT_ONCE)
@@ -482,6 +490,8 @@ static int find_all(struct findings *f, struct err *err)
 	if (rc == 0)
 		rc = pool_drain(p, err);
 	pool_close(p);
+	if (f->unkept || found != f->n)
+		kept_close(f);
 	return rc == 0 && found != f->n ? err_set(err, ERR_DAMAGED, "responses of requests that are not there") : rc;
 }
 
@@ -627,6 +637,11 @@ static bool is_near(const struct finder *x, int64_t response)
 int findings_get(struct findings *f, size_t at, struct finding *ret, struct err *err)
 {
 	int64_t response = (int64_t)at + 1;
+	if (f->kept) {
+		kept_get(f, at, ret);
+		explain(f, ret);
+		return 0;
+	}
 	if (!is_near(&f->own[f->last_own], response)) /* starts are nearly in order: two places will do */
 		f->last_own = !f->last_own;
 	struct finder *x = &f->own[f->last_own];
@@ -714,6 +729,7 @@ int findings_run(struct findings **ret, struct case_file *c, const struct analys
 	f->params = *params;
 	f->lineage = l;
 	f->own[0].all = f->own[1].all = f;
+	scratch_init(&f->scratch);
 	arena_init(&f->arena, ARENA_MAX_BYTES);
 	int rc = run_all(f, err);
 	if (rc < 0) {
@@ -731,6 +747,8 @@ void findings_free(struct findings *f)
 	finder_done(&f->own[0]);
 	finder_done(&f->own[1]);
 	lives_free(f->lives);
+	kept_close(f);
+	findings_said_close(f);
 	row_book_close(f->responses);
 	row_book_close(f->requests);
 	row_book_close(f->legs);

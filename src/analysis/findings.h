@@ -3,7 +3,8 @@
  *
  * findings_run() goes through all responses, and keeps of each what choosing and counting need: its start, and in two bytes
  * its predicates. A finding in full is computed again when somebody asks for it (findings_get()); names, aliases and refs are
- * read when a row is shown (findings_rows.c). So memory is some 15 bytes a response.
+ * read when a row is shown (findings_rows.c). So memory is some 15 bytes a response. Who says that all will be asked for again and
+ * again has them kept (findings_kept.c).
  */
 #pragma once
 
@@ -11,8 +12,10 @@
 #include "pagetrail/policy.h"
 #include "pagetrail/row_range.h"
 #include "reasons.h"
+#include "scratch.h"
 
 enum band { BAND_UNKNOWN, BAND_OVER_POOL, BAND_BOUNDARY, BAND_UNDER };
+extern const char *const band_names[], *const class_names[];
 enum served_as { AS_UNKNOWN, AS_PREFILL, AS_DECODE, AS_UNIFIED };
 enum outcome {
 	OUTCOME_UNKNOWN,
@@ -52,7 +55,7 @@ struct served_leg {
 
 struct finding {
 	int64_t response, request, tenant; /* tenant 0: unknown */
-	int64_t started_ns;
+	int64_t started_ns, finished_ns;
 	int64_t prefill_leg, decode_leg; /* leg rows that served it; 0: none. A unified leg stands in both */
 	int64_t prefill_worker, decode_worker, decode_boot, read_ns;
 	int64_t prefill_boot; /* 0: unknown */
@@ -102,6 +105,19 @@ struct finder { /* reads responses with what belongs to them; one for each threa
 	} last[FINDER_TEXTS];
 };
 
+/* Rows by tenant, each tenant's in the order in which they were asked for; rows NULL: not made. */
+struct tenant_rows {
+	uint32_t *rows, *from, most;
+};
+
+struct said { /* the texts stay until the next one is asked for */
+	struct text name, model, delivered_basis;
+	int64_t status, streamed; /* UNSAID: NULL */
+};
+struct said_at { /* where one was read */
+	struct row_range *responses, *requests;
+};
+
 struct findings {
 	struct case_file *c;
 	struct analysis_params params;
@@ -129,7 +145,15 @@ struct findings {
 	struct finder own[2]; /* of findings_get(): where it was last, and before */
 	unsigned last_own;
 	struct pool_lives *lives; /* who lived where, for candidate sets */
+	bool unkept;              /* something was that cannot be kept */
+	struct scratch scratch;   /* of what is kept: */
+	void **kept;              /* KEPT_AT_ONCE responses each; NULL: they are not */
+	struct tenant_rows of_tenant;
+	struct row_book *said_responses, *said_requests;
+	struct said_at said[2];
+	unsigned last_said;
 };
+enum { KEPT_AT_ONCE = 4096 };
 
 int findings_run(struct findings **ret, struct case_file *c, const struct analysis_params *params,
 		 const struct lineage *l, struct err *err) MUST_CHECK;
@@ -162,6 +186,28 @@ static inline bool finding_has_candidates(const struct finding *f)
 {
 	return f->grade == GRADE_TEMPORAL || f->reasons >> REASON_OWNERS_OPEN & 1;
 }
+
+/* findings_kept.c */
+void kept_open(struct findings *f); /* makes room for f->n; f->kept stays NULL where there is none */
+void kept_close(struct findings *f);
+/* false: it cannot be kept. For each response once, in any thread. */
+bool kept_put(const struct findings *f, const struct finding *x);
+void kept_get(const struct findings *f, size_t at,
+	      struct finding *ret); /* what follows from the whole case is missing */
+/* The responses - 1 of one tenant in order of start; *ret NULL: all there are, as findings_at() has them. */
+int findings_of_tenant(struct findings *f, int64_t tenant, const uint32_t **ret, size_t *ret_n,
+		       struct err *err) MUST_CHECK;
+/* The tenant (0: none) of the i-th of n, and its row. */
+typedef uint32_t tenant_at_fn(const void *ctx, size_t i, uint32_t *row);
+int tenant_rows_make(struct tenant_rows *t, size_t n, tenant_at_fn *tenant_at, const void *ctx,
+		     struct err *err) MUST_CHECK;
+void tenant_rows_done(struct tenant_rows *t);
+const uint32_t *tenant_rows_of(const struct tenant_rows *t, int64_t tenant, size_t *ret_n);
+
+/* findings_said.c */
+int findings_said(struct findings *f, const struct finding *x, struct said *ret, struct err *err) MUST_CHECK;
+void findings_said_close(struct findings *f);
+
 /* The worker in whose pool it must have read; 0: not known. */
 int64_t finding_place(const struct findings *f, const struct finding *x);
 

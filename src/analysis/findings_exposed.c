@@ -50,32 +50,66 @@ struct content { /* whose marker was seen in answers to others */
 	int64_t request, readers, tenants;
 };
 
+/* What all questions about this side begin with; computed once. */
+struct exposed_side {
+	struct owned *edges; /* by owner */
+	size_t n_edges;
+	struct left_to *left; /* candidates, by request */
+	size_t n_left;
+	struct content *content; /* markers of it, by request */
+	size_t n_content;
+	uint8_t *class_of;            /* by actor: strongest class of its responses; 0 none */
+	struct row_book *requests;    /* the population of owners: every request */
+	struct tenant_rows of_tenant; /* requests - 1 */
+};
+
+struct sums { /* of the edges of one owner */
+	uint32_t readers, tenants;
+	uint64_t pages;
+	int64_t first_ns, last_ns;
+	unsigned best; /* strongest class of a reader; 0: no edge */
+};
+
 struct exposed {
 	struct case_file *c;
 	struct answers *answers;
-	struct owned *edges; /* by owner */
-	size_t n_edges, at_edge;
-	struct left_to *left; /* candidates, by request */
-	size_t n_left, at_left;
-	struct content *content; /* markers of it, by request */
-	size_t n_content, at_content;
-	uint8_t *class_of;    /* by actor: strongest class of its responses; 0 none */
-	struct sql *requests; /* the population of owners: every request */
-	bool unknown;         /* now: owners that are no requests of the case */
-	struct buf refs;
+	struct exposed_side *side;
+	const uint32_t *list; /* requests - 1 of one tenant; NULL: all */
+	bool of_tenant;       /* nobody knows whose those are that are no requests */
+	size_t at, n;
+	size_t at_edge, at_left, at_content;
+	struct row_range *range;
+	/* the row at hand */
+	uint32_t actor;
+	int64_t request;             /* 0: an owner that is no request of the case */
+	const struct left_to *left;  /* NULL: no candidate */
+	const struct content *found; /* NULL: no marker of it was seen elsewhere */
+	struct sums sums;
+	unsigned class_id;
+	bool by_pages;
+	struct buf refs; /* of its edges, without the list's end */
 };
+
+void exposed_side_free(struct exposed_side *x)
+{
+	if (!x)
+		return;
+	free(x->edges);
+	free(x->left);
+	free(x->content);
+	free(x->class_of);
+	row_book_close(x->requests);
+	tenant_rows_done(&x->of_tenant);
+	free(x);
+}
 
 static void exposed_close(void *state)
 {
 	struct exposed *x = state;
 	if (!x)
 		return;
+	row_range_free(x->range);
 	answers_drop(x->answers);
-	free(x->edges);
-	free(x->left);
-	free(x->content);
-	free(x->class_of);
-	sql_end(x->requests);
 	buf_done(&x->refs);
 	free(x);
 }
@@ -92,9 +126,8 @@ static int owned_cmp(const void *a, const void *b)
 	return (x->edge > y->edge) - (x->edge < y->edge);
 }
 
-static int load_edges(struct exposed *x, struct err *err)
+static int load_edges(struct exposed_side *x, const struct findings *f, struct err *err)
 {
-	const struct findings *f = x->answers->findings;
 	x->edges = malloc((f->n_reads + 1) * sizeof(*x->edges));
 	if (!x->edges)
 		return err_nomem(err);
@@ -107,9 +140,8 @@ static int load_edges(struct exposed *x, struct err *err)
 }
 
 /* Classes by reader, and readers whose owners are only candidates. */
-static int load_readers(struct exposed *x, struct err *err)
+static int load_readers(struct exposed_side *x, struct findings *f, struct err *err)
 {
-	struct findings *f = x->answers->findings;
 	const struct actors *actors = f->lineage->actors;
 	x->class_of = calloc((size_t)actors_count(actors) + 1, 1);
 	if (!x->class_of)
@@ -119,7 +151,7 @@ static int load_readers(struct exposed *x, struct err *err)
 	bool mark = rc == 0 && !lives_are_marked(lives);
 	for (size_t i = 0; rc == 0 && i < f->n; i++) {
 		struct finding r;
-		rc = case_stopped(x->c) ? err_set(err, ERR_INTERRUPTED, "stopped")
+		rc = case_stopped(f->c) ? err_set(err, ERR_INTERRUPTED, "stopped")
 					: findings_get(f, findings_at(f, i), &r, err);
 		if (rc < 0)
 			break;
@@ -134,12 +166,12 @@ static int load_readers(struct exposed *x, struct err *err)
 	return rc == 0 ? lives_left(lives, &x->left, &x->n_left, err) : rc;
 }
 
-static int load_content(struct exposed *x, struct err *err)
+static int load_content(struct exposed_side *x, struct case_file *c, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	size_t cap = 0;
 	int rc = sql_prepare(
-	    &s, x->c,
+	    &s, c,
 	    "SELECT s.planted_request, count(DISTINCT s.seen_request), count(DISTINCT q.tenant) FROM sighting s "
 	    "JOIN request q ON q.request = s.seen_request WHERE s.verdict = 'foreign' AND s.planted_request IS "
 	    "NOT NULL GROUP BY s.planted_request ORDER BY s.planted_request",
@@ -153,24 +185,58 @@ static int load_content(struct exposed *x, struct err *err)
 	return rc;
 }
 
+static int side_make(struct exposed_side **ret, struct case_file *c, struct findings *f, struct err *err)
+{
+	struct exposed_side *x = calloc(1, sizeof(*x));
+	int rc = x ? load_edges(x, f, err) : err_nomem(err);
+	if (rc == 0)
+		rc = load_readers(x, f, err);
+	if (rc == 0)
+		rc = load_content(x, c, err);
+	if (rc == 0)
+		rc = row_book_open(&x->requests, c, ROWS_REQUEST, 1u << REQUEST_FIRST_NS | 1u << REQUEST_NAME, err);
+	if (rc < 0) {
+		exposed_side_free(x);
+		return rc;
+	}
+	*ret = x;
+	return 0;
+}
+
+static uint32_t tenant_of_request(const void *ctx, size_t i, uint32_t *row)
+{
+	*row = (uint32_t)i;
+	return (uint32_t)actors_get(ctx, (uint32_t)i + 1).tenant;
+}
+
+static int choose_tenant(struct exposed *x, struct text name, struct err *err)
+{
+	const struct actors *actors = x->answers->lineage->actors;
+	struct tenant_rows *t = &x->side->of_tenant;
+	x->of_tenant = true;
+	int rc = t->rows ? 0 : tenant_rows_make(t, x->n, tenant_of_request, actors, err);
+	if (rc == 0 && t->rows)
+		x->list = tenant_rows_of(t, answers_tenant_named(x->answers, name), &x->n);
+	return rc;
+}
+
 static int exposed_open(void *ctx, const struct text *args, void **ret, struct err *err)
 {
 	struct analysis *a = ctx;
-	(void)args;
 	struct exposed *x = calloc(1, sizeof(*x));
 	if (!x)
 		return err_nomem(err);
 	x->refs = BUF_INIT(64 * KIB);
 	x->c = a->c;
 	int rc = analysis_answers(a, ANSWERS_FINDINGS, &x->answers, err);
-	if (rc == 0)
-		rc = load_edges(x, err);
-	if (rc == 0)
-		rc = load_readers(x, err);
-	if (rc == 0)
-		rc = load_content(x, err);
-	if (rc == 0)
-		rc = sql_prepare(&x->requests, a->c, "SELECT request, first_ns FROM request ORDER BY request", err);
+	if (rc == 0 && !x->answers->exposed)
+		rc = side_make(&x->answers->exposed, a->c, x->answers->findings, err);
+	if (rc == 0) {
+		x->side = x->answers->exposed;
+		x->n = (size_t)row_book_rows(x->side->requests);
+	}
+	if (rc == 0 && args[ROWSET_KEY].ptr)
+		rc = choose_tenant(x, args[ROWSET_KEY], err);
 	if (rc < 0) {
 		exposed_close(x);
 		return rc;
@@ -179,22 +245,16 @@ static int exposed_open(void *ctx, const struct text *args, void **ret, struct e
 	return 0;
 }
 
-struct sums { /* of the edges of one owner */
-	uint32_t readers, tenants;
-	uint64_t pages;
-	int64_t first_ns, last_ns;
-	unsigned best; /* strongest class of a reader; 0: no edge */
-};
-
 static void count_reader(const struct exposed *x, size_t from, size_t at, struct sums *s)
 {
+	const struct owned *edges = x->side->edges;
 	const struct actors *actors = x->answers->lineage->actors;
-	uint32_t reader = x->edges[at].edge->reader;
+	uint32_t reader = edges[at].edge->reader;
 	int64_t tenant = actors_get(actors, reader).tenant;
 	bool fresh = true, fresh_tenant = tenant != 0;
 	for (size_t i = from; i < at; i++) {
-		fresh &= x->edges[i].edge->reader != reader;
-		fresh_tenant &= actors_get(actors, x->edges[i].edge->reader).tenant != tenant;
+		fresh &= edges[i].edge->reader != reader;
+		fresh_tenant &= actors_get(actors, edges[i].edge->reader).tenant != tenant;
 	}
 	s->readers += fresh;
 	s->tenants += fresh_tenant;
@@ -203,12 +263,13 @@ static void count_reader(const struct exposed *x, size_t from, size_t at, struct
 /* Takes the edges of the owner at x->at_edge; pages that several read count once. */
 static int sum_edges(struct exposed *x, uint32_t owner, struct sums *s, struct err *err)
 {
+	const struct owned *edges = x->side->edges;
 	struct runset pages = {0};
 	size_t from = x->at_edge;
 	int rc = 0;
 	*s = (struct sums){.first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN};
-	for (; rc == 0 && x->at_edge < x->n_edges && x->edges[x->at_edge].owner == owner; x->at_edge++) {
-		const struct owned *o = &x->edges[x->at_edge], *before = x->at_edge > from ? o - 1 : NULL;
+	for (; rc == 0 && x->at_edge < x->side->n_edges && edges[x->at_edge].owner == owner; x->at_edge++) {
+		const struct owned *o = &edges[x->at_edge], *before = x->at_edge > from ? o - 1 : NULL;
 		const struct edge *e = o->edge;
 		if (before && (before->worker != o->worker || before->edge->pool != e->pool)) {
 			s->pages += runset_pages(&pages);
@@ -217,7 +278,7 @@ static int sum_edges(struct exposed *x, uint32_t owner, struct sums *s, struct e
 		for (uint32_t i = 0; rc == 0 && i < e->pages.n; i++)
 			rc = runset_add(&pages, e->pages.runs[i].first, e->pages.runs[i].count, err);
 		count_reader(x, from, x->at_edge, s);
-		unsigned c = x->class_of[e->reader];
+		unsigned c = x->side->class_of[e->reader];
 		c = c ? c : CLASS_C3; /* a reader that is no response of this case */
 		if (!s->best || c < s->best)
 			s->best = c;
@@ -234,88 +295,153 @@ static int sum_edges(struct exposed *x, uint32_t owner, struct sums *s, struct e
 	return rc;
 }
 
-static int put_row(struct exposed *x, uint32_t actor, const struct left_to *left, const struct content *content,
-		   struct rowset *row, struct err *err)
+static void judge(struct exposed *x)
 {
 	static const unsigned by_reader[] = {4, 1, 2, 3, 4, 5}; /* C1 … C5 */
-	struct actor who = actors_get(x->answers->lineage->actors, actor);
-	struct sums s = {0};
+	const struct sums *s = &x->sums;
+	unsigned physical = s->best ? by_reader[s->best] : 4, candidate = !x->left ? 4 : x->left->strong ? 3 : 5;
+	x->by_pages = s->best && !(physical == 4 && candidate != 4);
+	x->by_pages &= !x->found || physical == 1;
+	x->class_id = x->by_pages ? physical : x->found ? 1 : candidate;
+}
+
+/* All that is known of the owner x->actor; owners are visited in their order, some are left out. */
+static int visit(struct exposed *x, struct err *err)
+{
+	const struct exposed_side *side = x->side;
+	x->left = NULL;
+	x->found = NULL;
+	x->sums = (struct sums){0};
 	buf_clear(&x->refs);
 	int rc = buf_add_char(&x->refs, '[', err);
-	if (rc == 0)
-		rc = actors_name(x->answers->lineage->actors, actor, &who.name, err);
-	if (rc == 0)
-		rc = sum_edges(x, actor, &s, err);
-	if (rc == 0 && content)
-		rc = marker_refs(x->c, MARKERS_LOST, content->request, &x->refs, err);
-	if (rc == 0)
-		rc = buf_add_char(&x->refs, ']', err);
-	if (rc < 0)
-		return rc;
-	unsigned physical = s.best ? by_reader[s.best] : 4, candidate = !left ? 4 : left->strong ? 3 : 5;
-	bool by_pages = s.best && !(physical == 4 && candidate != 4);
-	by_pages &= !content || physical == 1;
-	unsigned c = by_pages ? physical : content ? 1 : candidate;
-	char name[3] = {'E', (char)('0' + c), 0};
-	rowset_text(row, E_REQUEST, who.name);
-	rowset_text(row, E_TENANT, answers_tenant(x->answers, who.tenant));
-	rowset_text(row, E_CLASS, text_of(name));
-	if (by_pages) {
-		rowset_int(row, E_READERS, s.readers);
-		rowset_int(row, E_READER_TENANTS, s.tenants);
-		rowset_int(row, E_PAGES, (int64_t)s.pages);
-		rowset_time(row, E_FIRST, s.first_ns);
-		rowset_time(row, E_LAST, s.last_ns);
-		rowset_text(row, E_GRADE, TEXT("physical"));
-	} else if (content) { /* its words were seen there; by which pages, nobody logged */
-		rowset_int(row, E_READERS, content->readers);
-		rowset_int(row, E_READER_TENANTS, content->tenants);
-		rowset_text(row, E_GRADE, TEXT("content"));
-	} else if (left) { /* readers at most; which, and how many pages, nobody logged */
-		rowset_int(row, E_READERS, (int64_t)(c == 3 ? left->strong : left->weak));
-		rowset_time(row, E_FIRST, left->first_ns);
-		rowset_time(row, E_LAST, left->last_ns);
-		rowset_text(row, E_GRADE, TEXT("temporal"));
-	} else {
-		rowset_int(row, E_READERS, 0);
+	if (x->request) {
+		while (x->at_left < side->n_left && side->left[x->at_left].request < x->request)
+			x->at_left++;
+		if (x->at_left < side->n_left && side->left[x->at_left].request == x->request)
+			x->left = &side->left[x->at_left];
+		while (x->at_content < side->n_content && side->content[x->at_content].request < x->request)
+			x->at_content++;
+		if (x->at_content < side->n_content && side->content[x->at_content].request == x->request)
+			x->found = &side->content[x->at_content];
 	}
-	rowset_text(row, E_REFS, buf_text(&x->refs));
-	if (who.request)
-		rowset_int(row, E_REQUEST_ID, who.request);
-	return 1;
+	while (x->at_edge < side->n_edges && side->edges[x->at_edge].owner < x->actor)
+		x->at_edge++;
+	if (rc == 0 && x->at_edge < side->n_edges && side->edges[x->at_edge].owner == x->actor)
+		rc = sum_edges(x, x->actor, &x->sums, err);
+	judge(x);
+	return rc;
 }
 
 static int exposed_next(void *state, struct rowset *row, struct err *err)
 {
 	struct exposed *x = state;
 	const struct actors *actors = x->answers->lineage->actors;
-	int rc = x->unknown ? 0 : sql_step(x->requests, err);
-	if (rc < 0)
-		return rc;
-	if (rc == 1) { /* actors of requests are numbered in this order */
-		int64_t request = sql_get_int(x->requests, 0);
-		const struct left_to *left = NULL;
-		const struct content *content = NULL;
-		while (x->at_left < x->n_left && x->left[x->at_left].request < request)
-			x->at_left++;
-		if (x->at_left < x->n_left && x->left[x->at_left].request == request)
-			left = &x->left[x->at_left];
-		while (x->at_content < x->n_content && x->content[x->at_content].request < request)
-			x->at_content++;
-		if (x->at_content < x->n_content && x->content[x->at_content].request == request)
-			content = &x->content[x->at_content];
-		rowset_time(row, E_STARTED, sql_get_time(x->requests, 1));
-		return put_row(x, actors_of_request(actors, request), left, content, row, err);
+	(void)row;
+	if (x->at < x->n) {
+		x->request = (x->list ? x->list[x->at] : (int64_t)x->at) + 1;
+		x->actor = actors_of_request(actors, x->request);
+		x->at++;
+	} else { /* owners that are no requests of the case: their numbers come behind those of all requests */
+		int64_t requests = row_book_rows(x->side->requests);
+		while (x->at_edge < x->side->n_edges && x->side->edges[x->at_edge].owner <= requests)
+			x->at_edge++;
+		if (x->of_tenant || x->at_edge == x->side->n_edges)
+			return 0;
+		x->request = 0;
+		x->actor = x->side->edges[x->at_edge].owner;
 	}
-	x->unknown = true;
-	return x->at_edge < x->n_edges ? put_row(x, x->edges[x->at_edge].owner, NULL, NULL, row, err) : 0;
+	int rc = visit(x, err);
+	return rc < 0 ? rc : 1;
 }
 
+/* ---- cells ---- */
+
+/* Name and begin of the request at hand. */
+static int put_request(struct exposed *x, struct rowset *row, struct err *err)
+{
+	struct text name;
+	if (!x->request) {
+		int rc = actors_name(x->answers->lineage->actors, x->actor, &name, err);
+		if (rc == 0)
+			rowset_text(row, E_REQUEST, name);
+		return rc;
+	}
+	int rc = row_range_turn(&x->range, x->side->requests, x->request, err);
+	if (rc == 0)
+		rc = row_range_seek(x->range, x->request, err);
+	if (rc == 0)
+		rc = err_set(err, ERR_DAMAGED, "a request is not there");
+	if (rc < 0)
+		return rc;
+	rowset_text(row, E_REQUEST, row_range_text(x->range, REQUEST_NAME));
+	rowset_time(row, E_STARTED, row_range_int(x->range, REQUEST_FIRST_NS));
+	return 0;
+}
+
+static int put_refs(struct exposed *x, struct rowset *row, struct err *err)
+{
+	int rc = x->found ? marker_refs(x->c, MARKERS_LOST, x->found->request, &x->refs, err) : 0;
+	if (rc == 0)
+		rc = buf_add_char(&x->refs, ']', err);
+	if (rc == 0)
+		rowset_text(row, E_REFS, buf_text(&x->refs));
+	return rc;
+}
+
+/* How many read it, and when. */
+static void put_readers(struct exposed *x, struct rowset *row)
+{
+	const struct sums *s = &x->sums;
+	if (x->by_pages) {
+		rowset_int(row, E_READERS, s->readers);
+		rowset_int(row, E_READER_TENANTS, s->tenants);
+		rowset_int(row, E_PAGES, (int64_t)s->pages);
+		rowset_time(row, E_FIRST, s->first_ns);
+		rowset_time(row, E_LAST, s->last_ns);
+		rowset_const(row, E_GRADE, "physical");
+	} else if (x->found) { /* its words were seen there; by which pages, nobody logged */
+		rowset_int(row, E_READERS, x->found->readers);
+		rowset_int(row, E_READER_TENANTS, x->found->tenants);
+		rowset_const(row, E_GRADE, "content");
+	} else if (x->left) { /* readers at most; which, and how many pages, nobody logged */
+		rowset_int(row, E_READERS, (int64_t)(x->class_id == 3 ? x->left->strong : x->left->weak));
+		rowset_time(row, E_FIRST, x->left->first_ns);
+		rowset_time(row, E_LAST, x->left->last_ns);
+		rowset_const(row, E_GRADE, "temporal");
+	} else {
+		rowset_int(row, E_READERS, 0);
+	}
+}
+
+static int exposed_fill(void *state, struct rowset *row, unsigned col, struct err *err)
+{
+	static const char *const names[] = {NULL, "E1", "E2", "E3", "E4", "E5"};
+	struct exposed *x = state;
+	switch (col) {
+	case E_REQUEST:
+	case E_STARTED: return put_request(x, row, err);
+	case E_TENANT:
+		rowset_text(row, col,
+			    answers_tenant(x->answers, actors_get(x->answers->lineage->actors, x->actor).tenant));
+		return 0;
+	case E_CLASS: rowset_const(row, col, names[x->class_id]); return 0;
+	case E_REFS: return put_refs(x, row, err);
+	case E_REQUEST_ID:
+		if (x->request)
+			rowset_int(row, col, x->request);
+		return 0;
+	default: put_readers(x, row); return 0;
+	}
+}
+
+static const unsigned exposed_key = E_TENANT;
 const struct rowset_spec exposed_rowset = {
     .name = "exposed",
     .columns = exposed_columns,
     .n_columns = ARRAY_SIZE(exposed_columns),
     .open = exposed_open,
     .next = exposed_next,
+    .fill = exposed_fill,
+    .key = &exposed_key,
     .close = exposed_close,
 };

@@ -2,7 +2,7 @@
 /* findings_rows.c - findings(): one row per response, with the texts that its numbers stand for
  *
  * Rows come by start, then request; where a statement asks for the order of their names, those of one start by name. What the
- * statement does not read is not computed. Texts are read from the tables row by row; memory does not grow with them.
+ * statement does not read is not computed. Memory does not grow with what is read.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -103,19 +103,20 @@ static const struct rowset_column findings_columns[] = {
 /* A row names so many records at most: what it rests on, not everything that was said. */
 enum { REFS_BYTES = 1536 };
 
-enum part { PART_NUMBERS, PART_CANDIDATES, PART_PREDICATES, PART_RESPONSE, PART_ALIASES, PART_WORKERS, PART_REFS };
+enum part { PART_SIGN, PART_NUMBERS, PART_CANDIDATES, PART_PREDICATES, PART_RESPONSE, PART_ALIASES, PART_REFS };
 
 struct rows_state {
 	struct case_file *c;
 	struct answers *answers;
-	size_t at;
+	const uint32_t *list; /* responses - 1 of one tenant; NULL: all there are */
+	size_t at, n;
 	struct row_range *same_range;
 	uint32_t *same; /* responses - 1 of one start, by name: those from same_from to same_to, or NULL: as they are */
 	size_t same_from, same_to;
 	struct text classes; /* borrowed from the cursor; empty: all */
 	unsigned wanted;     /* bit per class of them */
 	bool conflicts, brief;
-	struct sql *response, *response_refs, *aliases, *leg, *boot, *worker;
+	struct sql *response_refs, *aliases, *leg, *boot;
 	struct buf refs, text;
 	struct finding f; /* of the row at hand: brief, and in full with PART_NUMBERS */
 	size_t row;       /* its response - 1 */
@@ -130,37 +131,13 @@ static void findings_close(void *state)
 	answers_drop(x->answers);
 	free(x->same);
 	row_range_free(x->same_range);
-	sql_end(x->response);
 	sql_end(x->response_refs);
 	sql_end(x->aliases);
 	sql_end(x->leg);
 	sql_end(x->boot);
-	sql_end(x->worker);
 	buf_done(&x->refs);
 	buf_done(&x->text);
 	free(x);
-}
-
-static int prepare_all(struct rows_state *x, struct case_file *c, struct err *err)
-{
-	int rc = sql_prepare(&x->response, c,
-			     "SELECT q.name, q.model, r.status, r.streamed, r.finished_ns, r.delivered_basis FROM "
-			     "response r JOIN request q USING(request) WHERE r.response = ?1",
-			     err);
-	if (rc == 0)
-		rc = sql_prepare(&x->response_refs, c, "SELECT refs FROM response WHERE response = ?1", err);
-	if (rc == 0)
-		rc = sql_prepare(&x->aliases, c,
-				 "SELECT value FROM alias WHERE request = ?1 UNION "
-				 "SELECT name FROM request WHERE request = ?1 ORDER BY 1",
-				 err);
-	if (rc == 0)
-		rc = sql_prepare(&x->leg, c, "SELECT room, refs FROM leg WHERE leg = ?1", err);
-	if (rc == 0)
-		rc = sql_prepare(&x->boot, c, "SELECT refs FROM boot WHERE boot = ?1", err);
-	if (rc == 0)
-		rc = sql_prepare(&x->worker, c, "SELECT name FROM worker WHERE worker = ?1", err);
-	return rc;
 }
 
 static bool wanted(const struct rows_state *x, const struct finding *f)
@@ -193,7 +170,10 @@ static int findings_open(void *ctx, const struct text *args, void **ret, struct 
 	x->refs = x->text = BUF_INIT(16 * MIB);
 	int rc = analysis_answers(a, ANSWERS_FINDINGS, &x->answers, err);
 	if (rc == 0)
-		rc = prepare_all(x, a->c, err);
+		x->n = x->answers->findings->n;
+	if (rc == 0 && args[ROWSET_KEY].ptr)
+		rc = findings_of_tenant(x->answers->findings, answers_tenant_named(x->answers, args[ROWSET_KEY]),
+					&x->list, &x->n, err);
 	if (rc < 0) {
 		findings_close(x);
 		return rc;
@@ -202,11 +182,13 @@ static int findings_open(void *ctx, const struct text *args, void **ret, struct 
 	return 0;
 }
 
-/* Runs a statement with one id; 1 a row is there. The row must be left by sql_done_row(). */
-static int look_up(struct sql *s, int64_t id, struct err *err)
+/* Runs a statement, which is made when it is first asked for, with one id; 1 a row is there, which must be left. */
+static int look_up(struct rows_state *x, struct sql **s, const char *text, int64_t id, struct err *err)
 {
-	int rc = sql_int(s, 1, id, err);
-	return rc == 0 ? sql_step(s, err) : rc;
+	int rc = *s ? 0 : sql_prepare(s, x->c, text, err);
+	if (rc == 0)
+		rc = sql_int(*s, 1, id, err);
+	return rc == 0 ? sql_step(*s, err) : rc;
 }
 
 static int leave(struct sql *s, struct err *err)
@@ -224,18 +206,9 @@ static int known(struct rowset *row, unsigned col, int64_t v)
 	return 0;
 }
 
-static int put_worker(struct rows_state *x, struct rowset *row, unsigned col, int64_t worker, struct err *err)
-{
-	int rc = worker ? look_up(x->worker, worker, err) : 0;
-	if (rc != 1)
-		return rc;
-	rowset_text(row, col, sql_get_text(x->worker, 0));
-	return leave(x->worker, err);
-}
-
 static int leg_refs(struct rows_state *x, struct rowset *row, int64_t leg, struct err *err)
 {
-	int rc = leg ? look_up(x->leg, leg, err) : 0;
+	int rc = leg ? look_up(x, &x->leg, "SELECT room, refs FROM leg WHERE leg = ?1", leg, err) : 0;
 	if (rc != 1)
 		return rc;
 	if (sql_type(x->leg, 0) != SQL_NULL)
@@ -250,7 +223,7 @@ static int put_refs(struct rows_state *x, struct rowset *row, const struct findi
 	buf_clear(&x->refs);
 	int rc = buf_add_char(&x->refs, '[', err);
 	if (rc == 0)
-		rc = look_up(x->response_refs, f->response, err);
+		rc = look_up(x, &x->response_refs, "SELECT refs FROM response WHERE response = ?1", f->response, err);
 	if (rc == 1) {
 		rc = refs_put_all(&x->refs, sql_get_text(x->response_refs, 0), err);
 		if (rc == 0)
@@ -261,7 +234,7 @@ static int put_refs(struct rows_state *x, struct rowset *row, const struct findi
 	if (rc == 0 && f->decode_leg != f->prefill_leg)
 		rc = leg_refs(x, row, f->decode_leg, err);
 	if (rc == 0 && f->prefill_boot) {
-		rc = look_up(x->boot, f->prefill_boot, err);
+		rc = look_up(x, &x->boot, "SELECT refs FROM boot WHERE boot = ?1", f->prefill_boot, err);
 		if (rc == 1)
 			rc = refs_put_all(&x->refs, sql_get_text(x->boot, 0), err);
 		if (rc == 0)
@@ -286,27 +259,27 @@ static int put_refs(struct rows_state *x, struct rowset *row, const struct findi
 
 static int put_response(struct rows_state *x, struct rowset *row, const struct finding *f, struct err *err)
 {
-	struct sql *s = x->response;
-	int rc = look_up(s, f->response, err);
-	if (rc != 1)
-		return rc < 0 ? rc : err_set(err, ERR_BUG, "a response is gone");
-	rowset_text(row, F_REQUEST, sql_get_text(s, 0));
-	rowset_text(row, F_MODEL, sql_get_text(s, 1));
-	if (sql_type(s, 2) != SQL_NULL)
-		rowset_int(row, F_STATUS, sql_get_int(s, 2));
-	if (sql_type(s, 3) != SQL_NULL)
-		rowset_int(row, F_STREAMED, sql_get_int(s, 3));
-	rowset_time(row, F_FINISHED, sql_get_time(s, 4));
-	rowset_text(row, F_BASIS, sql_get_text(s, 5));
-	return leave(s, err);
+	struct said said;
+	int rc = findings_said(x->answers->findings, f, &said, err);
+	if (rc < 0)
+		return rc;
+	rowset_text(row, F_REQUEST, said.name);
+	rowset_text(row, F_MODEL, said.model);
+	known(row, F_STATUS, said.status);
+	known(row, F_STREAMED, said.streamed);
+	rowset_text(row, F_BASIS, said.delivered_basis);
+	return 0;
 }
 
 static int put_aliases(struct rows_state *x, struct rowset *row, int64_t request, struct err *err)
 {
 	struct buf *b = &x->text;
 	buf_clear(b);
-	int rc = sql_int(x->aliases, 1, request, err);
-	while (rc == 0 && (rc = sql_step(x->aliases, err)) == 1) {
+	int rc = look_up(x, &x->aliases,
+			 "SELECT value FROM alias WHERE request = ?1 UNION "
+			 "SELECT name FROM request WHERE request = ?1 ORDER BY 1",
+			 request, err);
+	for (; rc == 1; rc = rc == 0 ? sql_step(x->aliases, err) : rc) {
 		rc = buf_add_char(b, b->len ? ',' : '[', err);
 		if (rc == 0)
 			rc = buf_json_string(b, sql_get_text(x->aliases, 0), err);
@@ -344,55 +317,61 @@ static int put_reasons(struct rows_state *x, struct rowset *row, const struct fi
 	return rc;
 }
 
-static const char *const band_names[] = {"unknown", "over_pool", "boundary", "under"};
-
-static void put_class(struct rowset *row, unsigned col, const struct finding *f)
-{
-	char name[2] = {'C', (char)('0' + f->c.class_id)};
-	rowset_text(row, col, (struct text){name, sizeof(name)});
-}
+const char *const band_names[] = {"unknown", "over_pool", "boundary", "under"};
+const char *const class_names[] = {NULL, "C1", "C2", "C3", "C4", "C5"};
 
 /* What follows from the sign. */
-static void put_sign(struct rowset *row, const struct findings *all, const struct finding *f)
+static void put_sign(struct rowset *row, unsigned col, const struct findings *all, const struct finding *f)
 {
-	rowset_text(row, F_BAND, text_of(band_names[f->band]));
-	rowset_time(row, F_STARTED, f->started_ns);
-	put_class(row, F_CLASS, f);
-	rowset_int(row, F_CONFLICT, f->c.conflict);
-	rowset_text(row, F_CROSS, text_of(tri_name(f->cross_tenant)));
-	rowset_int(row, F_TRIGGER_STANDS, all->trigger_stands);
-	rowset_int(row, F_BUILD_STANDS, all->build_stands);
-	rowset_int(row, F_RULE, f->c.rule);
-	rowset_text(row, F_DELIVERED, text_of(tri_name(f->p.d)));
-	rowset_text(row, F_T, text_of(tri_name(f->p.t)));
-	rowset_text(row, F_A, text_of(tri_name(f->p.a)));
-	rowset_text(row, F_L, text_of(tri_name(f->p.l)));
-	rowset_text(row, F_D, text_of(tri_name(f->p.d)));
-	rowset_text(row, F_X, text_of(tri_name(f->p.x)));
-	rowset_int(row, F_RESPONSE_ID, f->response);
+	switch (col) {
+	case F_BAND: rowset_const(row, col, band_names[f->band]); break;
+	case F_STARTED: rowset_time(row, col, f->started_ns); break;
+	case F_CLASS: rowset_const(row, col, class_names[f->c.class_id]); break;
+	case F_CONFLICT: rowset_int(row, col, f->c.conflict); break;
+	case F_CROSS: rowset_const(row, col, tri_name(f->cross_tenant)); break;
+	case F_TRIGGER_STANDS: rowset_int(row, col, all->trigger_stands); break;
+	case F_BUILD_STANDS: rowset_int(row, col, all->build_stands); break;
+	case F_RULE: rowset_int(row, col, f->c.rule); break;
+	case F_T: rowset_const(row, col, tri_name(f->p.t)); break;
+	case F_A: rowset_const(row, col, tri_name(f->p.a)); break;
+	case F_L: rowset_const(row, col, tri_name(f->p.l)); break;
+	case F_D:
+	case F_DELIVERED: rowset_const(row, col, tri_name(f->p.d)); break;
+	case F_X: rowset_const(row, col, tri_name(f->p.x)); break;
+	case F_RESPONSE_ID: rowset_int(row, col, f->response); break;
+	default: break;
+	}
 }
 
-static void put_numbers(struct rowset *row, const struct finding *f)
+static void put_leg(struct rowset *row, unsigned col, int64_t leg)
+{
+	if (leg)
+		rowset_int(row, col, leg);
+}
+
+/* Of candidates: once they are known. */
+static void put_number(const struct rows_state *x, struct rowset *row, unsigned col, const struct finding *f)
 {
 	static const char *const flags[] = {NULL, "exact", "at_least", "estimate"};
 	static const char *const grades[] = {NULL, "temporal", "physical"};
-	known(row, F_PROMPT, f->prompt_tokens);
-	if (f->prompt_tokens != UNSAID && flags[f->flag])
-		rowset_text(row, F_PROMPT_FLAG, text_of(flags[f->flag]));
-	known(row, F_POOL, f->pool_tokens);
-	known(row, F_LIMIT, f->input_limit);
-	if (grades[f->grade])
-		rowset_text(row, F_GRADE, text_of(grades[f->grade]));
-	rowset_int(row, F_OWNERS, f->owner_count);
-	rowset_int(row, F_OWNER_TENANTS, f->owner_tenants);
-	known(row, F_CANDIDATES, f->candidate_owners);
-	known(row, F_FOREIGN, f->foreign_at_most);
-	known(row, F_DECODE_LIMIT, f->decode_limit);
-	rowset_int(row, F_REQUEST_ID, f->request);
-	if (f->prefill_leg)
-		rowset_int(row, F_PREFILL_LEG, f->prefill_leg);
-	if (f->decode_leg)
-		rowset_int(row, F_DECODE_LEG, f->decode_leg);
+	switch (col) {
+	case F_TENANT: rowset_text(row, col, answers_tenant(x->answers, f->tenant)); break;
+	case F_PROMPT: known(row, col, f->prompt_tokens); break;
+	case F_PROMPT_FLAG: rowset_const(row, col, f->prompt_tokens == UNSAID ? NULL : flags[f->flag]); break;
+	case F_POOL: known(row, col, f->pool_tokens); break;
+	case F_LIMIT: known(row, col, f->input_limit); break;
+	case F_FINISHED: rowset_time(row, col, f->finished_ns); break;
+	case F_GRADE: rowset_const(row, col, grades[f->grade]); break;
+	case F_OWNERS: rowset_int(row, col, f->owner_count); break;
+	case F_OWNER_TENANTS: rowset_int(row, col, f->owner_tenants); break;
+	case F_CANDIDATES: known(row, col, f->candidate_owners); break;
+	case F_FOREIGN: known(row, col, f->foreign_at_most); break;
+	case F_DECODE_LIMIT: known(row, col, f->decode_limit); break;
+	case F_REQUEST_ID: rowset_int(row, col, f->request); break;
+	case F_PREFILL_LEG: put_leg(row, col, f->prefill_leg); break;
+	case F_DECODE_LEG: put_leg(row, col, f->decode_leg); break;
+	default: break;
+	}
 }
 
 struct named {
@@ -406,6 +385,12 @@ static int named_cmp(const void *a, const void *b, void *ctx)
 	(void)ctx;
 	int c = text_cmp(x->name, y->name);
 	return c ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+/* The i-th row, as response - 1. */
+static size_t row_at(const struct rows_state *x, size_t i)
+{
+	return x->list ? x->list[i] : findings_at(x->answers->findings, i);
 }
 
 static int request_of(struct rows_state *x, size_t at, int64_t *ret, struct err *err)
@@ -428,7 +413,7 @@ static int names_in_order(struct rows_state *x, bool *ret, struct err *err)
 	for (size_t i = x->same_from; rc == 0 && *ret && i < x->same_to; i++) {
 		int64_t request = 0;
 		struct text name;
-		rc = request_of(x, findings_at(f, i), &request, err);
+		rc = request_of(x, row_at(x, i), &request, err);
 		if (rc == 0)
 			rc = actors_name(f->lineage->actors, (uint32_t)request, &name, err);
 		if (rc < 0)
@@ -451,7 +436,7 @@ static int sort_names(struct rows_state *x, struct err *err)
 	int rc = list && x->same ? 0 : err_nomem(err);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		int64_t request = 0;
-		list[i] = (struct named){.at = (uint32_t)findings_at(f, x->same_from + i)};
+		list[i] = (struct named){.at = (uint32_t)row_at(x, x->same_from + i)};
 		rc = request_of(x, list[i].at, &request, err);
 		if (rc == 0)
 			rc = actors_name(f->lineage->actors, (uint32_t)request, &list[i].name, err);
@@ -473,11 +458,11 @@ static int place_of(struct rows_state *x, bool by_name, size_t *ret, struct err 
 	struct findings *f = x->answers->findings;
 	int rc = 0;
 	if (by_name && x->at >= x->same_to) {
-		int64_t start = f->started[findings_at(f, x->at)];
+		int64_t start = f->started[row_at(x, x->at)];
 		free(x->same);
 		x->same = NULL;
 		x->same_from = x->same_to = x->at;
-		while (x->same_to < f->n && f->started[findings_at(f, x->same_to)] == start)
+		while (x->same_to < x->n && f->started[row_at(x, x->same_to)] == start)
 			x->same_to++;
 		bool sorted = true;
 		if (x->same_to - x->same_from > 1)
@@ -485,7 +470,7 @@ static int place_of(struct rows_state *x, bool by_name, size_t *ret, struct err 
 		if (rc == 0 && !sorted)
 			rc = sort_names(x, err);
 	}
-	*ret = x->same ? x->same[x->at - x->same_from] : findings_at(f, x->at);
+	*ret = x->same ? x->same[x->at - x->same_from] : row_at(x, x->at);
 	return rc;
 }
 
@@ -493,6 +478,21 @@ static int place_of(struct rows_state *x, bool by_name, size_t *ret, struct err 
 static enum part part_of(unsigned col)
 {
 	switch (col) {
+	case F_BAND:
+	case F_STARTED:
+	case F_CLASS:
+	case F_CONFLICT:
+	case F_CROSS:
+	case F_TRIGGER_STANDS:
+	case F_BUILD_STANDS:
+	case F_RULE:
+	case F_DELIVERED:
+	case F_T:
+	case F_A:
+	case F_L:
+	case F_D:
+	case F_X:
+	case F_RESPONSE_ID: return PART_SIGN;
 	case F_CANDIDATES:
 	case F_FOREIGN:
 	case F_REASONS: return PART_CANDIDATES;
@@ -500,11 +500,8 @@ static enum part part_of(unsigned col)
 	case F_MODEL:
 	case F_STATUS:
 	case F_STREAMED:
-	case F_FINISHED:
 	case F_BASIS: return PART_RESPONSE;
 	case F_ALIASES: return PART_ALIASES;
-	case F_PREFILL:
-	case F_DECODE: return PART_WORKERS;
 	case F_ROOM:
 	case F_REFS: return PART_REFS;
 	case F_PREDICATES: return PART_PREDICATES;
@@ -512,67 +509,75 @@ static enum part part_of(unsigned col)
 	}
 }
 
-static int put_part(struct rows_state *x, struct rowset *row, enum part part, struct err *err)
+/* What is not in brief. */
+static bool is_list_or_name(unsigned col, enum part part)
 {
-	const struct finding *f = &x->f;
-	int rc;
-	switch (part) {
-	case PART_RESPONSE: return put_response(x, row, f, err);
-	case PART_ALIASES: return put_aliases(x, row, f->request, err);
-	case PART_PREDICATES: return put_predicates(x, row, f, err);
-	case PART_WORKERS:
-		rc = put_worker(x, row, F_PREFILL, f->prefill_worker, err);
-		return rc == 0 ? put_worker(x, row, F_DECODE, f->decode_worker, err) : rc;
-	case PART_REFS: return put_refs(x, row, f, err);
-	case PART_CANDIDATES: return x->brief ? 0 : put_reasons(x, row, f, err);
-	default: return 0;
-	}
+	return part > PART_CANDIDATES || col == F_REASONS || col == F_PREFILL || col == F_DECODE || col == F_FINISHED;
 }
 
-/* Cells are computed in parts, when the first one of a part is read. */
+static int put_cell(struct rows_state *x, struct rowset *row, unsigned col, enum part part, struct err *err)
+{
+	const struct finding *f = &x->f;
+	switch (part) {
+	case PART_SIGN: put_sign(row, col, x->answers->findings, f); return 0;
+	case PART_PREDICATES: return put_predicates(x, row, f, err);
+	case PART_RESPONSE: return put_response(x, row, f, err);
+	case PART_ALIASES: return put_aliases(x, row, f->request, err);
+	case PART_REFS: return put_refs(x, row, f, err);
+	default: break;
+	}
+	if (col == F_REASONS)
+		return put_reasons(x, row, f, err);
+	if (col == F_PREFILL || col == F_DECODE)
+		rowset_text(row, col,
+			    answers_worker(x->answers, col == F_PREFILL ? f->prefill_worker : f->decode_worker));
+	else
+		put_number(x, row, col, f);
+	return 0;
+}
+
+/* Cells are computed when they are read; those of one part together, where that costs no more. */
 static int findings_fill(void *state, struct rowset *row, unsigned col, struct err *err)
 {
 	struct rows_state *x = state;
 	struct findings *all = x->answers->findings;
 	enum part part = part_of(col);
-	bool numbers = part == PART_NUMBERS || part == PART_CANDIDATES; /* there is something new of them */
 	int rc = 0;
-	if (x->parts >> part & 1 || (x->brief && !numbers))
+	if (x->brief && is_list_or_name(col, part))
 		return 0;
-	if (part != PART_PREDICATES && !(x->parts >> PART_NUMBERS & 1)) {
+	if (part > PART_CANDIDATES && x->parts >> part & 1)
+		return 0;
+	if (part != PART_SIGN && part != PART_PREDICATES && !(x->parts >> PART_NUMBERS & 1)) {
 		rc = findings_get(all, x->row, &x->f, err);
 		x->parts |= 1u << PART_NUMBERS;
-		numbers = true;
 	}
-	if (rc == 0 && part == PART_CANDIDATES)
+	if (rc == 0 && part == PART_CANDIDATES && !(x->parts >> part & 1))
 		rc = findings_candidates(all, &x->f, err);
 	x->parts |= 1u << part;
-	if (rc == 0 && numbers) {
-		put_numbers(row, &x->f);
-		rowset_text(row, F_TENANT, answers_tenant(x->answers, x->f.tenant));
-	}
-	return rc == 0 ? put_part(x, row, part, err) : rc;
+	return rc == 0 ? put_cell(x, row, col, part, err) : rc;
 }
 
 static int findings_next(void *state, struct rowset *row, struct err *err)
 {
 	struct rows_state *x = state;
-	const struct findings *all = x->answers->findings;
-	for (; x->at < all->n; x->at++) {
+	struct findings *all = x->answers->findings;
+	for (; x->at < x->n; x->at++) {
 		int rc = place_of(x, rowset_in_order(row), &x->row, err);
 		if (rc < 0)
 			return rc;
 		findings_brief(all, x->row, &x->f);
+		if (x->at % KEPT_AT_ONCE == 0)
+			scratch_trim(&all->scratch);
 		if (!wanted(x, &x->f))
 			continue;
 		x->at++;
 		x->parts = 0;
-		put_sign(row, all, &x->f);
 		return 1;
 	}
 	return 0;
 }
 
+static const unsigned findings_key = F_TENANT;
 static const unsigned findings_order[] = {F_STARTED, F_REQUEST, F_RESPONSE_ID};
 const struct rowset_spec findings_rowset = {
     .name = "findings",
@@ -581,78 +586,8 @@ const struct rowset_spec findings_rowset = {
     .open = findings_open,
     .next = findings_next,
     .fill = findings_fill,
+    .key = &findings_key,
     .close = findings_close,
     .order = findings_order,
     .n_order = ARRAY_SIZE(findings_order),
-};
-
-/* ---- how many have the same class, band and so on ---- */
-
-enum counts_column { N_CLASS, N_BAND, N_CONFLICT, N_CROSS, N_TRIGGER_STANDS, N_BUILD_STANDS, N_RESPONSES };
-static const struct rowset_column counts_columns[] = {
-    {"class", "TEXT", false},
-    {"band", "TEXT", false},
-    {"conflict", "INTEGER", false},
-    {"cross_tenant", "TEXT", false},
-    {"trigger_stands", "INTEGER", false},
-    {"build_stands", "INTEGER", false},
-    {"responses", "INTEGER", false},
-};
-
-struct counts_state {
-	struct answers *answers;
-	unsigned sign;
-};
-
-static void counts_close(void *state)
-{
-	struct counts_state *x = state;
-	if (x)
-		answers_drop(x->answers);
-	free(x);
-}
-
-static int counts_open(void *ctx, const struct text *args, void **ret, struct err *err)
-{
-	struct counts_state *x = calloc(1, sizeof(*x));
-	(void)args;
-	if (!x)
-		return err_nomem(err);
-	int rc = analysis_answers(ctx, ANSWERS_FINDINGS, &x->answers, err);
-	if (rc < 0) {
-		counts_close(x);
-		return rc;
-	}
-	*ret = x;
-	return 0;
-}
-
-static int counts_next(void *state, struct rowset *row, struct err *err)
-{
-	struct counts_state *x = state;
-	const struct findings *all = x->answers->findings;
-	(void)err;
-	while (x->sign < 1u << SIGN_BITS && !all->counts[x->sign])
-		x->sign++;
-	if (x->sign == 1u << SIGN_BITS)
-		return 0;
-	struct finding f;
-	findings_sign(all, x->sign, &f);
-	put_class(row, N_CLASS, &f);
-	rowset_text(row, N_BAND, text_of(band_names[f.band]));
-	rowset_int(row, N_CONFLICT, f.c.conflict);
-	rowset_text(row, N_CROSS, text_of(tri_name(f.cross_tenant)));
-	rowset_int(row, N_TRIGGER_STANDS, all->trigger_stands);
-	rowset_int(row, N_BUILD_STANDS, all->build_stands);
-	rowset_int(row, N_RESPONSES, (int64_t)all->counts[x->sign++]);
-	return 1;
-}
-
-const struct rowset_spec finding_counts_rowset = {
-    .name = "finding_counts",
-    .columns = counts_columns,
-    .n_columns = ARRAY_SIZE(counts_columns),
-    .open = counts_open,
-    .next = counts_next,
-    .close = counts_close,
 };

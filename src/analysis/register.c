@@ -25,23 +25,18 @@ static int stamp_of(struct case_file *c, int64_t ret[4], struct err *err)
 	return rc < 0 ? rc : row_tables_count(c, ROWS_RESPONSE, &ret[3], err);
 }
 
-static int load_tenants(struct answers *a, struct case_file *c, struct err *err)
+static int load_names(struct names_by_id *to, struct answers *a, struct case_file *c, const char *text, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	size_t cap = 0;
-	int rc = sql_prepare(&s, c, "SELECT tenant, name FROM tenant ORDER BY tenant", err);
+	int rc = sql_prepare(&s, c, text, err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		if (a->n_tenants == cap) {
-			cap = cap ? cap * 2 : 64;
-			struct tenant_name *more = realloc(a->tenants, cap * sizeof(*more));
-			if (!more)
-				return err_nomem(err);
-			a->tenants = more;
-		}
+		rc = grow_array((void **)&to->list, &to->cap, to->n, sizeof(*to->list), err);
+		if (rc < 0)
+			return rc;
 		struct text name = arena_text(&a->arena, sql_get_text(s, 1));
 		if (!name.ptr)
 			return err_nomem(err);
-		a->tenants[a->n_tenants++] = (struct tenant_name){sql_get_int(s, 0), name};
+		to->list[to->n++] = (struct name_of){sql_get_int(s, 0), name};
 	}
 	return rc;
 }
@@ -53,7 +48,9 @@ static int begin(struct analysis *a, struct err *err)
 		return err_nomem(err);
 	fresh->users = 1;
 	arena_init(&fresh->arena, ARENA_MAX_BYTES);
-	int rc = load_tenants(fresh, a->c, err);
+	int rc = load_names(&fresh->tenants, fresh, a->c, "SELECT tenant, name FROM tenant ORDER BY tenant", err);
+	if (rc == 0)
+		rc = load_names(&fresh->workers, fresh, a->c, "SELECT worker, name FROM worker ORDER BY worker", err);
 	if (rc < 0) {
 		answers_drop(fresh);
 		return rc;
@@ -90,25 +87,47 @@ void answers_drop(struct answers *a)
 	if (!a || --a->users > 0)
 		return;
 	deploy_free(a->deploy);
+	exposed_side_free(a->exposed);
 	findings_free(a->findings);
 	lineage_free(a->lineage);
-	free(a->tenants);
+	free(a->tenants.list);
+	free(a->workers.list);
 	arena_done(&a->arena);
 	free(a);
 }
 
-static int tenant_cmp(const void *a, const void *b)
+static int name_cmp(const void *a, const void *b)
 {
-	const struct tenant_name *x = a, *y = b;
-	return (x->tenant > y->tenant) - (x->tenant < y->tenant);
+	const struct name_of *x = a, *y = b;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct text name_of(const struct names_by_id *names, int64_t id)
+{
+	const struct name_of key = {.id = id}, *it = NULL;
+	if (id > 0 && (uint64_t)id <= names->n && names->list[id - 1].id == id) /* they are numbered from 1 */
+		it = &names->list[id - 1];
+	else if (id && names->n)
+		it = bsearch(&key, names->list, names->n, sizeof(key), name_cmp);
+	return it ? it->name : (struct text){NULL, 0};
 }
 
 struct text answers_tenant(const struct answers *a, int64_t tenant)
 {
-	struct tenant_name key = {.tenant = tenant};
-	const struct tenant_name *it =
-	    tenant && a->n_tenants ? bsearch(&key, a->tenants, a->n_tenants, sizeof(key), tenant_cmp) : NULL;
-	return it ? it->name : (struct text){NULL, 0};
+	return name_of(&a->tenants, tenant);
+}
+
+struct text answers_worker(const struct answers *a, int64_t worker)
+{
+	return name_of(&a->workers, worker);
+}
+
+int64_t answers_tenant_named(const struct answers *a, struct text name)
+{
+	for (size_t i = 0; i < a->tenants.n; i++)
+		if (text_eq(a->tenants.list[i].name, name))
+			return a->tenants.list[i].id;
+	return 0;
 }
 
 int request_argument(struct case_file *c, struct text arg, int64_t *ret, struct err *err)

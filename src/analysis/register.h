@@ -7,16 +7,18 @@
 
 struct answers { /* computed together, shared by cursors */
 	unsigned users;
-	struct lineage *lineage;     /* NULL until asked for */
-	struct findings *findings;   /* likewise */
-	struct deploy *deploy;       /* likewise: deploy.h */
-	struct tenant_name *tenants; /* by tenant */
-	size_t n_tenants;
+	struct lineage *lineage;      /* NULL until asked for */
+	struct findings *findings;    /* likewise */
+	struct deploy *deploy;        /* likewise: deploy.h */
+	struct exposed_side *exposed; /* likewise: findings_exposed.c */
+	struct names_by_id {
+		struct name_of {
+			int64_t id;
+			struct text name;
+		} * list; /* by id */
+		size_t n, cap;
+	} tenants, workers;
 	struct arena arena;
-};
-struct tenant_name {
-	int64_t tenant;
-	struct text name;
 };
 
 struct analysis { /* one a connection */
@@ -30,8 +32,11 @@ struct analysis { /* one a connection */
 /* The answers for the case as it is now; give back with answers_drop(). */
 enum answers_depth { ANSWERS_NAMES, ANSWERS_LINEAGE, ANSWERS_FINDINGS };
 int analysis_answers(struct analysis *a, enum answers_depth depth, struct answers **ret, struct err *err) MUST_CHECK;
-void answers_drop(struct answers *a);                                /* accepts NULL */
-struct text answers_tenant(const struct answers *a, int64_t tenant); /* {NULL,0}: unknown */
+void answers_drop(struct answers *a);                                    /* accepts NULL */
+struct text answers_tenant(const struct answers *a, int64_t tenant);     /* {NULL,0}: unknown */
+struct text answers_worker(const struct answers *a, int64_t worker);     /* likewise */
+int64_t answers_tenant_named(const struct answers *a, struct text name); /* 0: there is none */
+void exposed_side_free(struct exposed_side *x);                          /* accepts NULL */
 
 extern const struct rowset_spec exposures_rowset, lineage_rowset, findings_rowset, exposed_rowset, explain_rowset,
     finding_counts_rowset, replay_rowset, lineage_pages_rowset, deploy_rowset;

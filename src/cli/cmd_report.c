@@ -198,6 +198,7 @@ static int write_report(const char *path, struct ask *ask, struct report_options
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	o->deploy_age_ns = ask->as_of_ns;
+	ask->analysis.often = true;
 	int rc = ask_open(&c, path, ask, err);
 	if (!rc)
 		rc = resolve_sealed(c, err);

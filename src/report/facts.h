@@ -70,7 +70,7 @@ struct blank {
 	const char *id, *title, *text;
 };
 
-enum { N_CASE_STATEMENTS = 4 };
+enum { N_CASE_STATEMENTS = 6 };
 extern const char *const case_statements[N_CASE_STATEMENTS];
 extern const struct number_set case_numbers, tenant_numbers;
 
@@ -122,12 +122,9 @@ size_t tenants_count(const struct tenants *t);
 struct text tenants_name(const struct tenants *t, size_t at);
 size_t tenants_find(const struct tenants *t, struct text name); /* count: there is none */
 
-/* --- kept.c: findings() and its like evaluated once a run --- */
-/* Keeps what summaries read of findings() in a temporary table, where the connection can; else nothing happens. sides: the
- * exposed side too. */
-void kept_make(struct facts *f, bool sides);
-/* After the last question to the functions themselves: indexes, for questions about one tenant. */
-void kept_for_tenants(struct facts *f);
+/* --- kept.c: what papers for single tenants look up --- */
+/* In temporary tables, where the connection can; else nothing happens. */
+void kept_make(struct facts *f);
 void kept_drop(struct facts *f);
 /* Like sql_prepare(); reads the kept rows when the statement needs nothing that they lack. */
 int kept_prepare(struct sql **ret, struct facts *f, const char *text, struct err *err) MUST_CHECK;

@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept.c - findings(), and for tenants the exposed side, evaluated once a run
+/* kept.c - rows that many questions of a run look up, in temporary tables
  *
- * A dozen questions of a report read findings(), and each evaluation looks every response up again. The narrow columns
- * are kept in a temporary table of the connection; a statement that reads just those gets that table in place of the
- * function. Same rows, same answer. Where a temporary table cannot be made (no room for temporary files) statements run
- * as they are, which takes longer. The case itself is not written to: query_only is lifted for the temporary table
- * alone and set again, and a case opened for reading stays read-only below it.
+ * Notices ask about one tenant each: about its requests in exposures(), and about names of its rows. These are kept in temporary
+ * tables of the connection with an index; a statement that reads just those columns gets the table in place of what it names. Same
+ * rows, same answer. Where a temporary table cannot be made (no room for temporary files) statements run as they are, which
+ * takes longer. The case itself is not written to: query_only is lifted for the temporary table alone and set again, and a
+ * case opened for reading stays read-only below it. (findings() and exposed() are kept by the analysis: analysis_params.often.)
  */
 #include <string.h>
 
 #include "facts.h"
 
-#define FINDINGS_KEPT                                                                                              \
-	"request, tenant, model, status, delivered, prompt_tokens, prompt_tokens_flag, pool_tokens, input_limit, " \
-	"band, prefill_worker, decode_worker, started_at, finished_at, class, grade, owner_count, owner_tenants, " \
-	"candidate_owners, conflict, cross_tenant, trigger_stands, build_stands, rule, t, a, l, d, x, "            \
-	"delivered_basis, request_id, response_id, prefill_leg, decode_leg"
-#define EXPOSED_KEPT                                                                                               \
-	"request, tenant, class, readers, reader_tenants, pages, first_read_at, last_read_at, grade, started_at, " \
-	"request_id"
 #define EXPOSURES_KEPT                                                                                              \
 	"reader_tenant, cross_tenant, kind, tokens_at_most, delivered, grade, reader_id, owner_id, first_read_at, " \
 	"last_read_at"
@@ -28,20 +20,8 @@ static const struct kept {
 	const char *make; /* the table, of narrow columns */
 	const char *fill;
 	const char *index;       /* for questions about one tenant */
-	const char *left_out[7]; /* wide columns; a statement that names one runs on the function */
+	const char *left_out[5]; /* wide columns; a statement that names one runs on the function */
 } kept[] = {
-    {"findings()",
-     "temp.kept_findings",
-     "CREATE TEMP TABLE kept_findings(" FINDINGS_KEPT ")",
-     "INSERT INTO temp.kept_findings SELECT " FINDINGS_KEPT " FROM findings()",
-     "CREATE INDEX temp.kept_findings_by_tenant ON kept_findings(tenant)",
-     {"refs", "aliases", "reasons", "predicates", "room", "streamed", NULL}},
-    {"exposed()",
-     "temp.kept_exposed",
-     "CREATE TEMP TABLE kept_exposed(" EXPOSED_KEPT ")",
-     "INSERT INTO temp.kept_exposed SELECT " EXPOSED_KEPT " FROM exposed()",
-     "CREATE INDEX temp.kept_exposed_by_tenant ON kept_exposed(tenant)",
-     {"refs", NULL}},
     {"exposures()",
      "temp.kept_exposures",
      "CREATE TEMP TABLE kept_exposures(" EXPOSURES_KEPT ")",
@@ -53,14 +33,14 @@ static const struct kept {
      "FROM temp.kept_alias own_id",
      "CREATE TEMP TABLE kept_alias(request, kind, value)",
      "INSERT INTO temp.kept_alias SELECT request, kind, value FROM alias WHERE request IN (SELECT request_id FROM "
-     "temp.kept_findings WHERE class <> 'C4')",
+     "findings('C1,C2,C3,C5'))",
      "CREATE INDEX temp.kept_alias_by_request ON kept_alias(request)",
      {NULL}},
     {"JOIN request asked",
      "JOIN temp.kept_request asked",
      "CREATE TEMP TABLE kept_request(request, model)",
      "INSERT INTO temp.kept_request SELECT request, model FROM request WHERE request IN (SELECT request_id FROM "
-     "temp.kept_exposed WHERE class <> 'E4')",
+     "exposed() WHERE class <> 'E4')",
      "CREATE INDEX temp.kept_request_by_request ON kept_request(request)",
      {NULL}},
 };
@@ -75,17 +55,14 @@ static bool lock(struct facts *f, struct err *err)
 	return case_writable(f->c) || !sql_exec(f->c, "PRAGMA query_only=ON", err);
 }
 
-enum { N_FUNCTIONS = 3 }; /* the first ones; the others are looked up row by row */
-
 /* All tables before the first is filled: a change of the schema makes SQLite let go of the functions, and they compute anew. */
-void kept_make(struct facts *f, bool sides)
+void kept_make(struct facts *f)
 {
 	struct err ignored = {0};
-	size_t n = sides ? N_FUNCTIONS : 1;
 	bool ok = unlock(f, &ignored);
-	for (size_t i = 0; ok && i < n; i++)
-		ok = !sql_exec(f->c, kept[i].make, &ignored);
-	for (size_t i = 0; ok && i < n; i++) {
+	for (size_t i = 0; ok && i < ARRAY_SIZE(kept); i++)
+		ok = !sql_exec(f->c, kept[i].make, &ignored) && !sql_exec(f->c, kept[i].index, &ignored);
+	for (size_t i = 0; ok && i < ARRAY_SIZE(kept); i++) {
 		ok = !sql_exec(f->c, kept[i].fill, &ignored);
 		f->kept |= (unsigned)ok << i;
 	}
@@ -93,27 +70,11 @@ void kept_make(struct facts *f, bool sides)
 		f->kept = 0;
 }
 
-void kept_for_tenants(struct facts *f)
-{
-	struct err ignored = {0};
-	if (f->kept != (1u << N_FUNCTIONS) - 1 || !unlock(f, &ignored))
-		return;
-	for (size_t i = N_FUNCTIONS; i < ARRAY_SIZE(kept); i++)
-		if (!sql_exec(f->c, kept[i].make, &ignored) && !sql_exec(f->c, kept[i].fill, &ignored))
-			f->kept |= 1u << i;
-	bool ok = true;
-	for (size_t i = 0; ok && i < ARRAY_SIZE(kept); i++)
-		ok = !(f->kept >> i & 1) || !sql_exec(f->c, kept[i].index, &ignored);
-	if (!lock(f, &ignored))
-		f->kept = 0;
-}
-
 void kept_drop(struct facts *f)
 {
-	static const char *const drop[] = {
-	    "DROP TABLE IF EXISTS temp.kept_findings", "DROP TABLE IF EXISTS temp.kept_exposed",
-	    "DROP TABLE IF EXISTS temp.kept_exposures", "DROP TABLE IF EXISTS temp.kept_alias",
-	    "DROP TABLE IF EXISTS temp.kept_request"};
+	static const char *const drop[] = {"DROP TABLE IF EXISTS temp.kept_exposures",
+					   "DROP TABLE IF EXISTS temp.kept_alias",
+					   "DROP TABLE IF EXISTS temp.kept_request"};
 	struct err ignored = {0};
 	f->kept = 0;
 	if (!unlock(f, &ignored))

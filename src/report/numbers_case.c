@@ -50,29 +50,31 @@ static const struct number numbers[] = {
     {"seen_s", "worker-seconds", "window_s", COUNTED},
 };
 
-static const char recipient_sql[] =
-    "SELECT count(*) AS population, total(class = 'C1') AS C1, total(class = 'C2') AS C2, total(class = 'C3') AS C3,"
-    " total(class = 'C4') AS C4, total(class = 'C5') AS C5, total(class IN ('C1', 'C2')) AS affected,"
-    " total(class <> 'C4') AS affected_at_most, total(conflict) AS conflicts,"
-    " total(class IN ('C1', 'C2') AND band = 'over_pool') AS affected_over_pool,"
-    " total(class IN ('C1', 'C2') AND band = 'boundary') AS affected_boundary,"
-    " total(class IN ('C1', 'C2') AND cross_tenant = 'yes') AS affected_cross_tenant,"
-    " total(class IN ('C1', 'C2') AND cross_tenant = 'no') AS affected_same_tenant,"
-    " total(class IN ('C1', 'C2') AND cross_tenant = 'unknown') AS affected_owner_unknown,"
-    " count(DISTINCT CASE WHEN class IN ('C1', 'C2') THEN tenant END) AS affected_tenants,"
-    " total(t <> 'unknown') AS t_known, total(a <> 'unknown') AS a_known, total(l <> 'unknown') AS l_known,"
-    " total(d <> 'unknown') AS d_known, total(tenant IS NULL) AS tenant_unknown,"
-    " total(started_at IS NULL) AS start_unknown,"
-    " total(tenant IS NOT NULL AND prompt_tokens IS NOT NULL AND f.input_limit IS NOT NULL AND started_at IS NOT NULL)"
-    " AS searchable, min(CASE WHEN class IN ('C1', 'C2') THEN f.input_limit END) AS limit_least,"
-    " min(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-first\","
-    " max(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-last\","
-    " CASE WHEN total(class IN ('C1', 'C2')) = total(class IN ('C1', 'C2') AND b.started_ns IS NOT NULL)"
-    " THEN min(CASE WHEN class IN ('C1', 'C2') THEN b.started_ns END) END AS \"exposed-first\","
-    " min(started_at) AS \"population-first\", max(started_at) AS \"population-last\","
-    " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\""
-    " FROM findings() f LEFT JOIN leg g ON g.leg = CASE WHEN f.class IN ('C1', 'C2') THEN f.decode_leg END"
-    " LEFT JOIN boot b ON b.boot = g.boot";
+static const char class_sql[] =
+    "SELECT total(responses) AS population, total(responses * (class = 'C1')) AS C1, total(responses * (class = 'C2')) "
+    "AS C2,"
+    " total(responses * (class = 'C3')) AS C3, total(responses * (class = 'C4')) AS C4,"
+    " total(responses * (class = 'C5')) AS C5, total(responses * (class IN ('C1', 'C2'))) AS affected,"
+    " total(responses * (class <> 'C4')) AS affected_at_most, total(responses * conflict) AS conflicts,"
+    " total(responses * (class IN ('C1', 'C2') AND band = 'over_pool')) AS affected_over_pool,"
+    " total(responses * (class IN ('C1', 'C2') AND band = 'boundary')) AS affected_boundary,"
+    " total(responses * (class IN ('C1', 'C2') AND cross_tenant = 'yes')) AS affected_cross_tenant,"
+    " total(responses * (class IN ('C1', 'C2') AND cross_tenant = 'no')) AS affected_same_tenant,"
+    " total(responses * (class IN ('C1', 'C2') AND cross_tenant = 'unknown')) AS affected_owner_unknown,"
+    " total(responses * (t <> 'unknown')) AS t_known, total(responses * (a <> 'unknown')) AS a_known,"
+    " total(responses * (l <> 'unknown')) AS l_known, total(responses * (d <> 'unknown')) AS d_known,"
+    " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\" FROM finding_counts()";
+
+static const char known_sql[] =
+    "SELECT total(tenant IS NULL) AS tenant_unknown, total(started_at IS NULL) AS start_unknown,"
+    " total(tenant IS NOT NULL AND prompt_tokens IS NOT NULL AND input_limit IS NOT NULL AND started_at IS NOT NULL)"
+    " AS searchable, min(started_at) AS \"population-first\", max(started_at) AS \"population-last\" FROM findings()";
+
+static const char affected_sql[] =
+    "SELECT count(DISTINCT f.tenant) AS affected_tenants, min(f.input_limit) AS limit_least,"
+    " min(f.started_at) AS \"affected-first\", max(f.started_at) AS \"affected-last\","
+    " CASE WHEN count(*) = count(b.started_ns) THEN min(b.started_ns) END AS \"exposed-first\""
+    " FROM findings('C1,C2') f LEFT JOIN leg g ON g.leg = f.decode_leg LEFT JOIN boot b ON b.boot = g.boot";
 
 static const char exposed_sql[] =
     "SELECT count(*) AS owners, total(class = 'E1') AS E1, total(class = 'E2') AS E2, total(class = 'E3') AS E3,"
@@ -97,7 +99,8 @@ static const char window_sql[] =
     " coalesce(sum(max(0, min(w.last_ns / 1000000000, b) - max(w.first_ns / 1000000000, a))), 0) AS seen_s"
     " FROM worker w CROSS JOIN s";
 
-const char *const case_statements[N_CASE_STATEMENTS] = {recipient_sql, exposed_sql, case_sql, window_sql};
+const char *const case_statements[N_CASE_STATEMENTS] = {class_sql,   known_sql, affected_sql,
+							exposed_sql, case_sql,  window_sql};
 
 static const struct limit limits[] = {
     {"no_page_log", "workers", "workers_page_log", "workers",

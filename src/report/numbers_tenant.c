@@ -31,21 +31,28 @@ static const struct number numbers[] = {
     {"gaps", "gaps", NULL, HIDDEN},
 };
 
-static const char recipient_sql[] =
-    "SELECT count(*) AS population, total(class = 'C1') AS C1, total(class = 'C2') AS C2, total(class = 'C3') AS C3,"
-    " total(class = 'C4') AS C4, total(class = 'C5') AS C5,"
-    " total(class IN ('C1', 'C2') AND cross_tenant = 'no') AS own_content,"
-    " total(t <> 'unknown') AS t_known, total(a <> 'unknown') AS a_known, total(l <> 'unknown') AS l_known,"
-    " total(d <> 'unknown') AS d_known, total(started_at IS NULL) AS start_unknown,"
-    " total(decode_worker IS NOT NULL AND (prefill_worker IS NOT NULL OR decode_worker IN"
-    " (SELECT name FROM worker WHERE role = 'unified'))) AS legs_known,"
-    " total(coalesce(decode_worker IN (SELECT name FROM worker WHERE has_page_log) AND"
-    " (prefill_worker IS NULL OR prefill_worker IN (SELECT name FROM worker WHERE has_page_log)), 0)) AS page_logged,"
-    " min(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-first\","
-    " max(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-last\","
-    " min(started_at) AS \"population-first\", max(started_at) AS \"population-last\","
-    " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\""
+static const char class_sql[] =
+    "SELECT total(responses) AS population, total(responses * (class = 'C1')) AS C1, total(responses * (class = 'C2')) "
+    "AS C2,"
+    " total(responses * (class = 'C3')) AS C3, total(responses * (class = 'C4')) AS C4,"
+    " total(responses * (class = 'C5')) AS C5,"
+    " total(responses * (class IN ('C1', 'C2') AND cross_tenant = 'no')) AS own_content,"
+    " total(responses * (t <> 'unknown')) AS t_known, total(responses * (a <> 'unknown')) AS a_known,"
+    " total(responses * (l <> 'unknown')) AS l_known, total(responses * (d <> 'unknown')) AS d_known,"
+    " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\" FROM finding_counts(:tenant)";
+
+static const char times_sql[] =
+    "SELECT total(started_at IS NULL) AS start_unknown, min(started_at) AS \"population-first\","
+    " max(started_at) AS \"population-last\", min(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS"
+    " \"affected-first\", max(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-last\""
     " FROM findings() WHERE tenant = :tenant";
+
+static const char legs_sql[] =
+    "SELECT total(prefill_worker IS NOT NULL OR decode_worker IN (SELECT name FROM worker WHERE role = 'unified'))"
+    " AS legs_known,"
+    " total(decode_worker IN (SELECT name FROM worker WHERE has_page_log) AND"
+    " (prefill_worker IS NULL OR prefill_worker IN (SELECT name FROM worker WHERE has_page_log))) AS page_logged"
+    " FROM findings() WHERE tenant = :tenant AND decode_worker IS NOT NULL";
 
 static const char exposed_sql[] =
     "SELECT count(*) AS owners, total(class = 'E1') AS E1, total(class = 'E2') AS E2, total(class = 'E3') AS E3,"
@@ -56,7 +63,7 @@ static const char unnamed_sql[] =
     " (SELECT total(class <> 'E4') FROM exposed() WHERE tenant IS NULL) AS unnamed_requests,"
     " (SELECT count(*) FROM gap) AS gaps";
 
-static const char *const statements[] = {recipient_sql, exposed_sql, unnamed_sql};
+static const char *const statements[] = {class_sql, times_sql, legs_sql, exposed_sql, unnamed_sql};
 
 static const struct limit limits[] = {
     {"unnamed_responses", "unnamed_responses", NULL, NULL,

@@ -417,7 +417,7 @@ static int all_documents(struct run *r)
 			rc = document(r, report_kinds[i], n,
 				      report_kinds[i]->readers == READERS_PUBLIC ? "public" : "internal");
 	}
-	kept_for_tenants(&r->f);
+	kept_make(&r->f);
 	if (!rc)
 		rc = notices(r, sides);
 	if (!rc)
@@ -476,7 +476,6 @@ static int make(struct run *r, const struct kind *k)
 			return err_set(r->err, ERR_INPUT, "no tenant '%s' in this case", r->o->tenant);
 	}
 	int rc = r->o->key && !inside ? make_pseudonyms(r) : 0;
-	kept_make(&r->f, !inside);
 	if (!rc)
 		rc = render_open(&r->render, r->o->assets, r->o->n_assets, r->err);
 	if (!rc && !inside)
@@ -486,7 +485,7 @@ static int make(struct run *r, const struct kind *k)
 	if (rc)
 		return rc;
 	if (r->o->tenant)
-		kept_for_tenants(&r->f);
+		kept_make(&r->f);
 	return k ? document(r, k, tenant, "") : all_documents(r);
 }
 

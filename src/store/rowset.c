@@ -12,14 +12,16 @@
 #include "pagetrail/stamp.h"
 #include "vtab.h"
 
-enum { ROWSET_COLUMNS_MAX = 63 };
+/* KEY_ARG: bit of idxNum and place among the arguments of what a spec's key has to be equal to. */
+enum { ROWSET_COLUMNS_MAX = 63, KEY_ARG = ROWSET_KEY };
 
-enum cell_type { CELL_NULL, CELL_INT, CELL_REAL, CELL_TEXT };
+enum cell_type { CELL_NULL, CELL_INT, CELL_REAL, CELL_TEXT, CELL_CONST };
 struct cell {
 	enum cell_type type;
 	int64_t i;
 	double d;
-	size_t off, len; /* in rowset.texts */
+	size_t off, len;      /* in rowset.texts */
+	const char *constant; /* of CELL_CONST */
 };
 
 struct rowset {
@@ -27,6 +29,7 @@ struct rowset {
 	bool failed; /* out of memory in a setter */
 	bool in_order;
 	uint64_t asked; /* bit per column: fill() was called for it */
+	uint64_t set;   /* likewise: it is not NULL */
 	struct buf texts;
 	struct cell cells[];
 };
@@ -57,13 +60,16 @@ struct cursor {
 	bool open, eof;
 	int64_t rowid;
 	struct rowset *row;
-	struct text args[ROWSET_COLUMNS_MAX];
+	struct text args[KEY_ARG + 1];
 	struct buf arg_texts;
 };
 
 static struct cell *cell(struct rowset *r, unsigned col)
 {
-	return col < r->n ? &r->cells[col] : NULL;
+	if (col >= r->n)
+		return NULL;
+	r->set |= UINT64_C(1) << col;
+	return &r->cells[col];
 }
 
 bool rowset_in_order(const struct rowset *r)
@@ -100,6 +106,13 @@ void rowset_text(struct rowset *r, unsigned col, struct text v)
 	*x = (struct cell){.type = v.ptr ? CELL_TEXT : CELL_NULL, .off = r->texts.len, .len = v.len};
 	if (v.ptr && buf_add_text(&r->texts, v, NULL))
 		r->failed = true;
+}
+
+void rowset_const(struct rowset *r, unsigned col, const char *v)
+{
+	struct cell *x = cell(r, col);
+	if (x)
+		*x = (struct cell){.type = v ? CELL_CONST : CELL_NULL, .constant = v, .len = v ? strlen(v) : 0};
 }
 
 /* --- SQLite's side --- */
@@ -150,14 +163,26 @@ static bool is_in_order(const struct rowset_spec *spec, const sqlite3_index_info
 	return true;
 }
 
+/* Is it an equality of the spec's key, compared byte by byte? */
+static bool is_key(const struct rowset_spec *spec, sqlite3_index_info *info, int i)
+{
+	return spec->key && info->aConstraint[i].iColumn == (int)*spec->key && info->aConstraint[i].usable &&
+	       info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+	       !strcmp(sqlite3_vtab_collation(info, i), "BINARY");
+}
+
 /* idxNum: bit per argument that is given; argv in the order of the arguments. idxStr: "o" in order. */
 static int rowset_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
 	const struct rowset_spec *spec = &((struct module *)vtab_module(vtab))->spec;
-	int at[31];
+	int at[KEY_ARG + 1];
 	uint32_t given = 0, wanted = 0;
 	for (int i = 0; i < info->nConstraint; i++) {
 		int col = info->aConstraint[i].iColumn;
+		if (is_key(spec, info, i)) {
+			given |= 1u << KEY_ARG;
+			at[KEY_ARG] = i;
+		}
 		if (col < 0 || !spec->columns[col].hidden || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
 		unsigned arg = arg_index(spec, (unsigned)col);
@@ -170,11 +195,11 @@ static int rowset_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 	if (wanted & ~given)
 		return SQLITE_CONSTRAINT;
 	int next = 1;
-	for (unsigned arg = 0; arg < 31; arg++) {
+	for (unsigned arg = 0; arg <= KEY_ARG; arg++) {
 		if (!(given >> arg & 1))
 			continue;
 		info->aConstraintUsage[at[arg]].argvIndex = next++;
-		info->aConstraintUsage[at[arg]].omit = 1;
+		info->aConstraintUsage[at[arg]].omit = arg != KEY_ARG; /* who hands it down may be misunderstood */
 	}
 	info->idxNum = (int)given;
 	info->orderByConsumed = is_in_order(spec, info);
@@ -233,9 +258,10 @@ static int rowset_next(sqlite3_vtab_cursor *base)
 {
 	struct cursor *cur = (struct cursor *)base;
 	struct err err = {0};
-	memset(cur->row->cells, 0, cur->row->n * sizeof(struct cell));
+	for (uint64_t left = cur->row->set; left; left &= left - 1)
+		cur->row->cells[__builtin_ctzll(left)].type = CELL_NULL;
 	buf_clear(&cur->row->texts);
-	cur->row->asked = 0;
+	cur->row->asked = cur->row->set = 0;
 	int r = cur->m->spec.next(cur->state, cur->row, &err);
 	if (r >= 0 && cur->row->failed)
 		r = err_nomem(&err);
@@ -249,15 +275,16 @@ static int rowset_next(sqlite3_vtab_cursor *base)
 /* Copies the arguments: they must stay while rows are read. */
 static int take_args(struct cursor *cur, int given, sqlite3_value **argv, struct err *err)
 {
-	size_t off[ROWSET_COLUMNS_MAX];
+	size_t off[KEY_ARG + 1];
 	int next = 0;
 	buf_clear(&cur->arg_texts);
 	memset(cur->args, 0, sizeof(cur->args));
-	for (unsigned arg = 0; arg < 31; arg++) {
+	for (unsigned arg = 0; arg <= KEY_ARG; arg++) {
 		if (!(given >> arg & 1))
 			continue;
 		sqlite3_value *v = argv[next++];
-		if (sqlite3_value_type(v) == SQLITE_NULL)
+		if (sqlite3_value_type(v) == SQLITE_NULL ||
+		    (arg == KEY_ARG && sqlite3_value_type(v) != SQLITE_TEXT)) /* SQLite checks it */
 			continue;
 		const char *p = (const char *)sqlite3_value_text(v);
 		if (!p)
@@ -270,7 +297,7 @@ static int take_args(struct cursor *cur, int given, sqlite3_value **argv, struct
 		if (r)
 			return r;
 	}
-	for (unsigned arg = 0; arg < 31; arg++)
+	for (unsigned arg = 0; arg <= KEY_ARG; arg++)
 		if (cur->args[arg].ptr)
 			cur->args[arg].ptr = cur->arg_texts.ptr + off[arg];
 	return 0;
@@ -314,6 +341,7 @@ static int rowset_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int co
 	switch (x->type) {
 	case CELL_INT: sqlite3_result_int64(out, x->i); break;
 	case CELL_REAL: sqlite3_result_double(out, x->d); break;
+	case CELL_CONST: sqlite3_result_text64(out, x->constant, x->len, SQLITE_STATIC, SQLITE_UTF8); break;
 	case CELL_TEXT:
 		sqlite3_result_text64(out, x->len ? cur->row->texts.ptr + x->off : "", x->len, SQLITE_TRANSIENT,
 				      SQLITE_UTF8);
@@ -350,7 +378,8 @@ static const sqlite3_module rowset_module = {
 
 int rowset_register(struct case_file *c, const struct rowset_spec *spec, void *ctx, struct err *err)
 {
-	bool fits = spec->n_columns && spec->n_columns <= ROWSET_COLUMNS_MAX && arg_index(spec, spec->n_columns) <= 31;
+	bool fits =
+	    spec->n_columns && spec->n_columns <= ROWSET_COLUMNS_MAX && arg_index(spec, spec->n_columns) <= KEY_ARG;
 	struct module *m = fits ? malloc(sizeof(*m)) : NULL;
 	if (!m) {
 		if (spec->done)

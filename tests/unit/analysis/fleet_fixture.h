@@ -93,11 +93,45 @@ static UNUSED void good_pages(double from, const char *rid, const char *pages)
 	page(from + .3, "free", rid, pages);
 }
 
+/* What is kept for many questions is what is computed for one. */
+static UNUSED void ask_often(const struct analysis_params *params)
+{
+	static const char *const questions[] = {
+	    "SELECT * FROM findings()",
+	    "SELECT * FROM findings() ORDER BY started_at, request, response_id",
+	    "SELECT * FROM findings('C1,C2,C5,conflict')",
+	    "SELECT * FROM findings(NULL, 1)",
+	    "SELECT * FROM exposed()",
+	    "SELECT * FROM finding_counts()",
+	    "SELECT * FROM finding_counts('a')",
+	    "SELECT * FROM finding_counts('nobody')",
+	    "SELECT * FROM findings() WHERE tenant = 'a'",
+	    "SELECT request, tenant FROM findings('C2') WHERE tenant = 'b' ORDER BY started_at, request, response_id",
+	    "SELECT count(*) FROM findings() WHERE tenant = 'nobody'",
+	    "SELECT * FROM exposed() WHERE tenant = 'b'",
+	    "SELECT t.name, f.request, f.class FROM tenant t JOIN findings() f ON f.tenant = t.name",
+	    "SELECT t.name, (SELECT group_concat(e.request || e.class) FROM exposed() e WHERE e.tenant = t.name) FROM "
+	    "tenant t"};
+	char *before[ARRAY_SIZE(questions)];
+	struct analysis_params often = *params;
+	often.often = true;
+	for (size_t i = 0; i < ARRAY_SIZE(questions); i++)
+		before[i] = strdup(rows(questions[i]));
+	assert_int_equal(analysis_register(fixture, &often, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+		assert_string_equal(rows(questions[i]), before[i]);
+		free(before[i]);
+	}
+}
+
 static UNUSED void analyse(int64_t pool, int64_t limit)
 {
 	struct analysis_params params = {.pool_tokens = pool, .input_limit = limit};
 	struct err err = {0};
 	resolve();
+	if (analysis_register(fixture, &params, &err))
+		fail_msg("%s", err.what);
+	ask_often(&params);
 	if (analysis_register(fixture, &params, &err))
 		fail_msg("%s", err.what);
 }

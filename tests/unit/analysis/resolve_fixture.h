@@ -208,7 +208,8 @@ static UNUSED const char *rows(const char *query)
 			at += (size_t)snprintf(out + at, 16384 - at, "%s%.*s", i ? "|" : "", t.ptr ? (int)t.len : 1,
 					       t.ptr ? t.ptr : "-");
 		}
-		at += (size_t)snprintf(out + at, 16384 - at, ";");
+		if (at < 16000)
+			at += (size_t)snprintf(out + at, 16384 - at, ";");
 	}
 	sql_end(s);
 	if (r < 0)

@@ -413,6 +413,74 @@ static void functions(void **state)
 	assert_string_equal(rows("SELECT n FROM counted('many')"), "error: count(): 'many' is not a number");
 }
 
+struct keyed {
+	int at;
+	char *key; /* that was handed down; "-": none */
+};
+
+static int keyed_open(void *ctx, const struct text *args, void **ret, struct err *err)
+{
+	struct keyed *x = calloc(1, sizeof(*x));
+	(void)err;
+	x->key = ctx;
+	snprintf(x->key, 16, "%.*s", args[ROWSET_KEY].ptr ? (int)args[ROWSET_KEY].len : 1,
+		 args[ROWSET_KEY].ptr ? args[ROWSET_KEY].ptr : "-");
+	*ret = x;
+	return 0;
+}
+
+static int keyed_next(void *state, struct rowset *row, struct err *err)
+{
+	(void)row, (void)err;
+	return ((struct keyed *)state)->at++ < 3;
+}
+
+static int keyed_fill(void *state, struct rowset *row, unsigned col, struct err *err)
+{
+	static const char *const tags[] = {"a", "b", NULL};
+	struct keyed *x = state;
+	(void)err;
+	if (col)
+		rowset_const(row, col, tags[x->at - 1]);
+	else
+		rowset_int(row, col, x->at);
+	return 0;
+}
+
+/* A key is handed down where it means equality of the same bytes, and checked all the same. */
+static void keys(void **state)
+{
+	(void)state;
+	static const struct rowset_column columns[] = {{"n", "INTEGER", false}, {"tag", "TEXT", false}};
+	static const unsigned key = 1;
+	static const struct rowset_spec spec = {.name = "keyed",
+						.columns = columns,
+						.n_columns = ARRAY_SIZE(columns),
+						.open = keyed_open,
+						.next = keyed_next,
+						.fill = keyed_fill,
+						.close = free,
+						.key = &key};
+	static const struct {
+		const char *sql, *rows, *key;
+	} cases[] = {{"SELECT * FROM keyed()", "1|a;2|b;3|-;", "-"},
+		     {"SELECT n FROM keyed() WHERE tag = 'b'", "2;", "b"},
+		     {"SELECT n FROM keyed() WHERE 'b' = tag AND n = 2", "2;", "b"},
+		     {"SELECT n FROM keyed() WHERE tag = 'B' COLLATE NOCASE", "2;", "-"},
+		     {"SELECT n FROM keyed() WHERE tag > 'a'", "2;", "-"},
+		     {"SELECT n FROM keyed() WHERE tag = NULL", "", "-"},
+		     {"SELECT n FROM keyed() WHERE tag IS NULL", "3;", "-"},
+		     {"SELECT n FROM keyed() WHERE tag = x'61'", "", "-"},
+		     {"SELECT n FROM keyed() WHERE tag = 5", "", "-"},
+		     {"SELECT n FROM (SELECT 'a' AS t) JOIN keyed() ON tag = t", "1;", "a"}};
+	char got[16] = "";
+	assert_int_equal(rowset_register(c, &spec, got, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_string_equal(rows(cases[i].sql), cases[i].rows);
+		assert_string_equal(got, cases[i].key);
+	}
+}
+
 /* --- statements of a person --- */
 
 static void untrusted(void **state)
@@ -888,14 +956,23 @@ int main(void)
 {
 #define WITH_CASE(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-	    WITH_CASE(evidence_bytes), cmocka_unit_test(refs),
-	    WITH_CASE(records),        WITH_CASE(page_events),
-	    WITH_CASE(scans),          WITH_CASE(functions),
-	    WITH_CASE(untrusted),      WITH_CASE(views_may_use_the_tables),
-	    WITH_CASE(binding),        cmocka_unit_test_teardown(digests, teardown),
-	    WITH_CASE(verify_finds),   WITH_CASE(verify_unfinished),
-	    WITH_CASE(verify_dropped), WITH_CASE(shadows),
-	    WITH_CASE(whole_records),  WITH_CASE(hostile_case),
+	    WITH_CASE(evidence_bytes),
+	    cmocka_unit_test(refs),
+	    WITH_CASE(records),
+	    WITH_CASE(page_events),
+	    WITH_CASE(scans),
+	    WITH_CASE(functions),
+	    WITH_CASE(keys),
+	    WITH_CASE(untrusted),
+	    WITH_CASE(views_may_use_the_tables),
+	    WITH_CASE(binding),
+	    cmocka_unit_test_teardown(digests, teardown),
+	    WITH_CASE(verify_finds),
+	    WITH_CASE(verify_unfinished),
+	    WITH_CASE(verify_dropped),
+	    WITH_CASE(shadows),
+	    WITH_CASE(whole_records),
+	    WITH_CASE(hostile_case),
 	    WITH_CASE(own_chunks),
 	};
 	return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
