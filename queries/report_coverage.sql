@@ -14,11 +14,10 @@
 -- column: gaps integer gaps  known gaps of this worker's logs
 -- order:  worker
 -- empty:  no record names a worker
-WITH f AS MATERIALIZED (SELECT decode_worker, class, l, started_at, finished_at FROM findings()),
-     span AS (SELECT min(started_at) AS a, max(coalesce(finished_at, started_at)) AS b FROM f),
+WITH span AS MATERIALIZED (SELECT min(started_at) AS a, max(coalesce(finished_at, started_at)) AS b FROM findings()),
      answered AS (SELECT decode_worker AS name, count(*) AS responses, sum(class IN ('C1', 'C2')) AS affected,
                          sum(l = 'unknown') AS lineage_unknown
-                  FROM f WHERE decode_worker IS NOT NULL GROUP BY decode_worker)
+                  FROM findings() WHERE decode_worker IS NOT NULL GROUP BY decode_worker)
 SELECT w.name AS worker, w.role, w.has_page_log AS page_log, w.first_ns AS first_at, w.last_ns AS last_at,
        max(0, min(w.last_ns, span.b) / 1000000000 - max(w.first_ns, span.a) / 1000000000) AS seen_s,
        span.b / 1000000000 - span.a / 1000000000 AS window_s, coalesce(n.responses, 0) AS responses,

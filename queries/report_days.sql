@@ -10,9 +10,9 @@
 -- column: c5 integer responses  C5 could not be determined
 -- order:  day
 -- empty:  no response is in the evidence
-SELECT strftime('%Y-%m-%d', started_at / 1000000000, 'unixepoch') AS day, count(*) AS responses,
-       sum(class = 'C1') AS c1, sum(class = 'C2') AS c2, sum(class = 'C3') AS c3, sum(class = 'C4') AS c4,
-       sum(class = 'C5') AS c5
-FROM findings()
+SELECT strftime('%Y-%m-%d', day / 1000000000, 'unixepoch') AS day, sum(responses) AS responses,
+       sum(responses * (class = 'C1')) AS c1, sum(responses * (class = 'C2')) AS c2, sum(responses * (class = 'C3')) AS c3,
+       sum(responses * (class = 'C4')) AS c4, sum(responses * (class = 'C5')) AS c5
+FROM finding_counts(NULL, 1)
 GROUP BY 1
 ORDER BY 1

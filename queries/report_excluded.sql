@@ -10,8 +10,8 @@ SELECT rule,
        CASE rule WHEN 3 THEN 'D: nothing was delivered'
                  WHEN 4 THEN 'L: the complete page log of this request shows no foreign read'
                  WHEN 5 THEN CASE WHEN t = 'no' THEN 'T: the trigger condition was not met' ELSE 'A: the build or mode is not affected' END
-       END AS excluded_by, count(*) AS responses
-FROM findings()
+       END AS excluded_by, sum(responses) AS responses
+FROM finding_counts()
 WHERE class = 'C4'
 GROUP BY rule, 2
 ORDER BY rule, 2

@@ -9,7 +9,7 @@
 -- column: unknown_open integer responses  of these, in C2, C3 or C5: an answer could move them
 -- order:  predicate
 -- empty:  never: there is one row for each predicate
-WITH f AS MATERIALIZED (SELECT t, a, l, d, x, class IN ('C2', 'C3', 'C5') AS open, count(*) AS n FROM findings() GROUP BY t, a, l, d, x, 6),
+WITH f AS MATERIALIZED (SELECT t, a, l, d, x, class IN ('C2', 'C3', 'C5') AS open, sum(responses) AS n FROM finding_counts() GROUP BY t, a, l, d, x, 6),
      p(predicate, asks, value, open, n) AS (
   SELECT 'T', 'was the trigger condition met?', t, open, n FROM f
   UNION ALL SELECT 'A', 'did an affected build and mode serve it?', a, open, n FROM f

@@ -19,7 +19,7 @@ WITH side AS (
   SELECT tenant, sum(class = 'C1') AS c1, sum(class = 'C2') AS c2, sum(class = 'C3') AS c3, sum(class = 'C5') AS c5,
          min(started_at) AS first_at, max(started_at) AS last_at, max(prompt_tokens) AS longest,
          0 AS e1, 0 AS e2, 0 AS e3, 0 AS e5
-  FROM findings() WHERE class <> 'C4' GROUP BY tenant
+  FROM findings('C1,C2,C3,C5') GROUP BY tenant
   UNION ALL
   SELECT tenant, 0, 0, 0, 0, NULL, NULL, NULL, sum(class = 'E1'), sum(class = 'E2'), sum(class = 'E3'), sum(class = 'E5')
   FROM exposed() WHERE class <> 'E4' GROUP BY tenant

@@ -12,11 +12,11 @@
 -- column: cannot_show text -  what the records here cannot tell
 -- order:  signal
 -- empty:  never: there is one row for each signal
-WITH all_of AS MATERIALIZED (
+WITH f AS MATERIALIZED (
        SELECT tenant, prompt_tokens AS n, input_limit AS lim, started_at AS at, t = 'yes' AS met, d = 'yes' AS got, response_id AS id,
               request_id
-       FROM findings(NULL, 1)),
-     f AS MATERIALIZED (SELECT * FROM all_of WHERE tenant IS NOT NULL AND n IS NOT NULL AND lim IS NOT NULL AND at IS NOT NULL),
+       FROM findings(NULL, 1)
+       WHERE input_limit IS NOT NULL AND prompt_tokens IS NOT NULL AND started_at IS NOT NULL AND tenant IS NOT NULL),
      near AS (SELECT *, n >= lim - lim / 100 AND n < lim AS below, n >= lim AND n <= lim + lim / 100 AS above FROM f),
      chain AS MATERIALIZED (
        SELECT *, max(CASE WHEN below THEN at END) OVER (PARTITION BY tenant ORDER BY at, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS below_at,
@@ -39,7 +39,7 @@ WITH all_of AS MATERIALIZED (
        ('S5', 'the trigger condition met at or after the time of disclosure', :disclosed IS NOT NULL,
         'who knew of it before; the time of disclosure is entered by a person'),
        ('S6', 'the trigger condition met by more than one tenant from one client address', 0, 'client addresses: events do not hold them'))
-SELECT s.signal, s.searched_for, (SELECT count(*) FROM all_of) AS population, CASE WHEN s.done THEN (SELECT count(*) FROM f) END AS searched,
+SELECT s.signal, s.searched_for, (SELECT coalesce(sum(responses), 0) FROM finding_counts()) AS population, CASE WHEN s.done THEN (SELECT count(*) FROM f) END AS searched,
        CASE WHEN s.done THEN (SELECT count(*) FROM hit h WHERE h.signal = s.signal) END AS matches,
        CASE WHEN s.done THEN (SELECT count(DISTINCT h.tenant) FROM hit h WHERE h.signal = s.signal) END AS tenants,
        (SELECT q.name FROM hit h JOIN request q ON q.request = h.request_id WHERE h.signal = s.signal ORDER BY h.at, h.id LIMIT 1) AS first_match,

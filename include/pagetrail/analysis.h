@@ -6,7 +6,8 @@
  * when asked, and appear as table-valued functions that queries select from:
  *   exposures()            one row per (worker, pool, reader, owner, kind): cli.md's columns
  *   findings()             one row per response (the population), with predicates and class: cli.md's scope columns
- *   finding_counts()       how many responses have the same class, band, conflict and cross_tenant
+ *   finding_counts(of_tenant, by_day)  how many responses have the same class, band, predicates and so on, and when the first
+ *                          and last of them began; of one tenant, or by day, where that is asked for
  *   exposed()              one row per request on the exposed side
  *   lineage(request)       legs, pages, writers before, readers after of one request
  *   lineage_pages(request) its page operations and those reads, run by run

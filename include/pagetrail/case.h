@@ -36,6 +36,7 @@ const char *case_path(const struct case_file *c);
 bool case_writable(const struct case_file *c);
 /* Statements of a reader end with ERR_INTERRUPTED once *stop is set (by a signal handler). */
 void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop);
+void case_stop_with(struct case_file *c, const struct case_file *other); /* when that one is to */
 /* Scans decode ahead in so many threads; 0 and 1: in the calling thread, which is how a case is opened. */
 void case_threads(struct case_file *c, unsigned n);
 unsigned case_thread_count(const struct case_file *c);

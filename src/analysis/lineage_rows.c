@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/row_range.h"
 #include "register.h"
 
 /* ---- shared by both ---- */
@@ -88,9 +89,8 @@ struct exposures {
 	struct answers *answers;
 	uint32_t worker;
 	size_t edge;
-	int64_t page_size;  /* of the worker at hand */
-	bool entered;       /* it */
-	uint8_t *delivered; /* by actor: enum tri */
+	int64_t page_size; /* of the worker at hand */
+	bool entered;      /* it */
 	struct case_file *c;
 	struct buf refs;
 };
@@ -101,28 +101,53 @@ static void exposures_close(void *state)
 	if (!x)
 		return;
 	answers_drop(x->answers);
-	free(x->delivered);
 	buf_done(&x->refs);
 	free(x);
 }
 
-/* One request with several responses: yes when any was delivered. */
-static int load_delivered(struct exposures *x, struct err *err)
+static enum tri delivered_of(struct text t)
 {
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	const struct actors *actors = x->answers->lineage->actors;
-	size_t n = (size_t)actors_count(actors) + 1;
-	x->delivered = malloc(n);
-	if (!x->delivered)
-		return err_nomem(err);
-	memset(x->delivered, 0xff, n);
-	int rc = sql_prepare(&s, x->c, "SELECT request, delivered FROM response", err);
-	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		uint8_t *d = &x->delivered[actors_of_request(actors, sql_get_int(s, 0))];
-		struct text t = sql_get_text(s, 1);
-		enum tri v = text_is(t, "yes") ? TRI_YES : text_is(t, "no") ? TRI_NO : TRI_UNKNOWN;
-		if (*d == 0xff || v == TRI_YES || (v == TRI_UNKNOWN && *d == TRI_NO))
+	return text_is(t, "yes") ? TRI_YES : text_is(t, "no") ? TRI_NO : TRI_UNKNOWN;
+}
+
+static int load_range(struct answers *a, struct row_book *book, int64_t from, int64_t to, struct err *err)
+{
+	CLEANUP(row_range_freep) struct row_range *r = NULL;
+	int rc = row_range_read(&r, book, from, to, err);
+	if (rc == 0)
+		rc = row_range_seek(r, from, err);
+	for (; rc == 1 && row_range_request(r) <= to; rc = row_range_next(r, err)) {
+		uint8_t *d = &a->delivered[actors_of_request(a->lineage->actors, row_range_request(r))];
+		enum tri v = delivered_of(row_range_text(r, RESPONSE_DELIVERED));
+		if (*d == DELIVERED_NONE || v == TRI_YES || (v == TRI_UNKNOWN && *d == TRI_NO))
 			*d = (uint8_t)v;
+	}
+	return MIN(rc, 0);
+}
+
+enum { REQUESTS_AT_ONCE = 1 << 15 };
+
+/* One request with several responses: yes when any was delivered. */
+static int load_delivered(struct answers *a, struct case_file *c, struct err *err)
+{
+	struct row_book *book = NULL;
+	size_t actors = (size_t)actors_count(a->lineage->actors) + 1;
+	int64_t n = 0;
+	a->delivered = malloc(actors);
+	int rc = a->delivered ? row_tables_count(c, ROWS_REQUEST, &n, err) : err_nomem(err);
+	if (rc == 0)
+		rc = row_book_open(&book, c, ROWS_RESPONSE, 1u << RESPONSE_DELIVERED, err);
+	if (rc == 0)
+		memset(a->delivered, DELIVERED_NONE, actors);
+	for (int64_t from = 1; rc == 0 && from <= n; from += REQUESTS_AT_ONCE) {
+		rc = case_stopped(c) ? err_set(err, ERR_INTERRUPTED, "stopped") : 0;
+		if (rc == 0)
+			rc = load_range(a, book, from, MIN(n, from + REQUESTS_AT_ONCE - 1), err);
+	}
+	row_book_close(book);
+	if (rc < 0) {
+		free(a->delivered);
+		a->delivered = NULL;
 	}
 	return rc;
 }
@@ -137,8 +162,8 @@ static int exposures_open(void *ctx, const struct text *args, void **ret, struct
 	x->c = a->c;
 	x->refs = BUF_INIT(64 * KIB);
 	int rc = analysis_answers(a, ANSWERS_LINEAGE, &x->answers, err);
-	if (rc == 0)
-		rc = load_delivered(x, err);
+	if (rc == 0 && !x->answers->delivered)
+		rc = load_delivered(x->answers, a->c, err);
 	if (rc < 0) {
 		exposures_close(x);
 		return rc;
@@ -198,8 +223,9 @@ static int exposures_next(void *state, struct rowset *row, struct err *err)
 		rowset_int(row, X_TOKENS, pages * size);
 	rowset_time(row, X_FIRST, e->first_ns);
 	rowset_time(row, X_LAST, e->last_ns);
-	uint8_t d = x->delivered[e->reader];
-	rowset_text(row, X_DELIVERED, text_of(tri_name(reader.request && d != 0xff ? (enum tri)d : TRI_UNKNOWN)));
+	uint8_t d = x->answers->delivered[e->reader];
+	rowset_text(row, X_DELIVERED,
+		    text_of(tri_name(reader.request && d != DELIVERED_NONE ? (enum tri)d : TRI_UNKNOWN)));
 	rowset_text(row, X_GRADE, e->certain ? TEXT("physical") : TEXT("temporal"));
 	rowset_text(row, X_REFS, buf_text(&x->refs));
 	if (reader.request)

@@ -88,6 +88,7 @@ void answers_drop(struct answers *a)
 		return;
 	deploy_free(a->deploy);
 	exposed_side_free(a->exposed);
+	free(a->delivered);
 	findings_free(a->findings);
 	lineage_free(a->lineage);
 	free(a->tenants.list);

@@ -11,6 +11,7 @@ struct answers { /* computed together, shared by cursors */
 	struct findings *findings;    /* likewise */
 	struct deploy *deploy;        /* likewise: deploy.h */
 	struct exposed_side *exposed; /* likewise: findings_exposed.c */
+	uint8_t *delivered;           /* likewise: by actor, enum tri; DELIVERED_NONE: no response */
 	struct names_by_id {
 		struct name_of {
 			int64_t id;
@@ -20,6 +21,8 @@ struct answers { /* computed together, shared by cursors */
 	} tenants, workers;
 	struct arena arena;
 };
+
+enum { DELIVERED_NONE = 0xff };
 
 struct analysis { /* one a connection */
 	struct case_file *c;

@@ -76,46 +76,11 @@ static int put_info(struct facts *f, xmlNodePtr parent, const char *key, const c
 	return put_element(f, parent, name, buf_text(&b));
 }
 
-/* SHA-256 over the sources' own SHA-256 in hex, sorted, each with a line feed: `sort | sha256sum` gives it again. */
-static int make_evidence_digest(struct facts *f)
-{
-	unsigned char digest[SHA256_BYTES];
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct sha256 *running = NULL;
-	int rc = sql_prepare(&s, f->c, "SELECT sha256 FROM source WHERE sha256 IS NOT NULL ORDER BY sha256", f->err);
-	if (!rc)
-		rc = sha256_new(&running, f->err);
-	while (!rc && (rc = sql_step(s, f->err)) == 1) {
-		struct text t = sql_get_text(s, 0);
-		rc = sha256_add(running, t.ptr, t.len, f->err);
-		if (!rc)
-			rc = sha256_add(running, "\n", 1, f->err);
-	}
-	if (rc) {
-		sha256_free(running);
-		return rc;
-	}
-	rc = sha256_end(running, digest, f->err);
-	if (!rc)
-		sha256_hex(digest, f->evidence_sha256);
-	return rc;
-}
-
-static int make_digests(struct facts *f)
-{
-	unsigned char head[SHA256_BYTES] = {0};
-	int rc = case_digest(f->c, f->content_sha256, f->err);
-	if (!rc)
-		rc = make_evidence_digest(f);
-	if (!rc)
-		rc = journal_head(f->c, head, f->err);
-	sha256_hex(head, f->journal_sha256);
-	return MIN(rc, 0);
-}
-
 static int put_digests(struct facts *f, xmlNodePtr h)
 {
-	int rc = put_element(f, h, "content-digest", text_of(f->content_sha256));
+	int rc = digests_end(f);
+	if (!rc)
+		rc = put_element(f, h, "content-digest", text_of(f->content_sha256));
 	if (!rc)
 		rc = put_element(f, h, "evidence-digest", text_of(f->evidence_sha256));
 	return rc ? rc : put_element(f, h, "journal-head", text_of(f->journal_sha256));
@@ -330,11 +295,12 @@ int facts_open(struct facts *f, struct case_file *c, const struct report_options
 		rc = regimes_read(f);
 	if (!rc)
 		rc = answers_read(f);
-	return rc ? rc : make_digests(f);
+	return rc ? rc : digests_begin(f);
 }
 
 void facts_close(struct facts *f)
 {
+	digests_stop(f);
 	kept_drop(f);
 	touched_free(f->touched);
 	numbers_free(f->counted);

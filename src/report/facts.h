@@ -24,6 +24,7 @@ enum { PAGE_ROWS_MAX = 500, PAGE_LIST_MAX = 60 };
 #define XC(s)     ((const xmlChar *)(s))
 
 struct kind;
+struct pool;
 struct touched;
 struct counted;
 
@@ -32,6 +33,7 @@ struct facts {
 	struct case_file *c;
 	const struct report_options *o;
 	char content_sha256[SHA256_HEX], evidence_sha256[SHA256_HEX], journal_sha256[SHA256_HEX];
+	struct pool *digesting; /* content_sha256; NULL: it is there */
 	struct json *json;
 	struct buf scratch;
 	unsigned kept;           /* bit per table of kept.c that is there */
@@ -121,6 +123,11 @@ void tenants_free(struct tenants *t); /* accepts NULL */
 size_t tenants_count(const struct tenants *t);
 struct text tenants_name(const struct tenants *t, size_t at);
 size_t tenants_find(const struct tenants *t, struct text name); /* count: there is none */
+
+/* --- digest.c --- */
+int digests_begin(struct facts *f) MUST_CHECK;
+int digests_end(struct facts *f) MUST_CHECK; /* they are there behind it */
+void digests_stop(struct facts *f);
 
 /* --- kept.c: what papers for single tenants look up --- */
 /* In temporary tables, where the connection can; else nothing happens. */

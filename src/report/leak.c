@@ -109,10 +109,9 @@ static void hang(struct leak *l, uint32_t at)
 	l->bits[bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
-/* Twice the room; all hang again. */
-static int grow(struct leak *l, struct err *err)
+/* All hang again. */
+static int grow_to(struct leak *l, size_t cap, struct err *err)
 {
-	size_t cap = l->cap ? l->cap * 2 : 4096;
 	struct needle *needles = cap < UINT32_MAX ? realloc(l->needles, cap * sizeof(*needles)) : NULL;
 	if (!needles)
 		return err_nomem(err);
@@ -129,6 +128,16 @@ static int grow(struct leak *l, struct err *err)
 	for (uint32_t i = 1; i <= l->n; i++)
 		hang(l, i);
 	return 0;
+}
+
+static int grow(struct leak *l, struct err *err)
+{
+	return grow_to(l, l->cap ? l->cap * 2 : 4096, err);
+}
+
+int leak_room(struct leak *l, size_t n, struct err *err)
+{
+	return l->n + n + 2 > l->cap ? grow_to(l, l->n + n + 2, err) : 0;
 }
 
 static bool digits(struct text t)

@@ -17,6 +17,8 @@ enum leak_kind { LEAK_TENANT, LEAK_PSEUDONYM, LEAK_REQUEST, LEAK_TIME };
 struct leak;
 int leak_open(struct leak **ret, struct err *err) MUST_CHECK;
 void leak_free(struct leak *l); /* accepts NULL */
+/* Room for so many texts more. */
+int leak_room(struct leak *l, size_t n, struct err *err) MUST_CHECK;
 /* Of a tenant's row; 0: of no known one. The same twice is once. */
 int leak_add(struct leak *l, enum leak_kind kind, struct text t, uint32_t tenant, struct err *err) MUST_CHECK;
 int leak_add_time(struct leak *l, int64_t ns, uint32_t tenant, struct err *err) MUST_CHECK;

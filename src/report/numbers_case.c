@@ -63,24 +63,28 @@ static const char class_sql[] =
     " total(responses * (class IN ('C1', 'C2') AND cross_tenant = 'unknown')) AS affected_owner_unknown,"
     " total(responses * (t <> 'unknown')) AS t_known, total(responses * (a <> 'unknown')) AS a_known,"
     " total(responses * (l <> 'unknown')) AS l_known, total(responses * (d <> 'unknown')) AS d_known,"
+    " total(starts_unknown) AS start_unknown, min(first_at) AS \"population-first\", max(last_at) AS "
+    "\"population-last\","
+    " min(CASE WHEN class IN ('C1', 'C2') THEN first_at END) AS \"affected-first\","
+    " max(CASE WHEN class IN ('C1', 'C2') THEN last_at END) AS \"affected-last\","
     " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\" FROM finding_counts()";
 
 static const char known_sql[] =
-    "SELECT total(tenant IS NULL) AS tenant_unknown, total(started_at IS NULL) AS start_unknown,"
-    " total(tenant IS NOT NULL AND prompt_tokens IS NOT NULL AND input_limit IS NOT NULL AND started_at IS NOT NULL)"
-    " AS searchable, min(started_at) AS \"population-first\", max(started_at) AS \"population-last\" FROM findings()";
+    "SELECT total(tenant IS NULL) AS tenant_unknown,"
+    " total(input_limit IS NOT NULL AND prompt_tokens IS NOT NULL AND started_at IS NOT NULL AND tenant IS NOT NULL)"
+    " AS searchable FROM findings()";
 
 static const char affected_sql[] =
     "SELECT count(DISTINCT f.tenant) AS affected_tenants, min(f.input_limit) AS limit_least,"
-    " min(f.started_at) AS \"affected-first\", max(f.started_at) AS \"affected-last\","
     " CASE WHEN count(*) = count(b.started_ns) THEN min(b.started_ns) END AS \"exposed-first\""
     " FROM findings('C1,C2') f LEFT JOIN leg g ON g.leg = f.decode_leg LEFT JOIN boot b ON b.boot = g.boot";
 
 static const char exposed_sql[] =
-    "SELECT count(*) AS owners, total(class = 'E1') AS E1, total(class = 'E2') AS E2, total(class = 'E3') AS E3,"
-    " total(class = 'E4') AS E4, total(class = 'E5') AS E5,"
+    "SELECT (SELECT count(*) FROM exposed()) AS owners, (SELECT count(*) FROM exposed()) - count(*) AS E4,"
+    " total(class = 'E1') AS E1, total(class = 'E2') AS E2, total(class = 'E3') AS E3, total(class = 'E5') AS E5,"
     " count(DISTINCT CASE WHEN class IN ('E1', 'E2') THEN tenant END) AS exposed_tenants,"
-    " count(DISTINCT CASE WHEN class IN ('E3', 'E5') THEN tenant END) AS candidate_tenants FROM exposed()";
+    " count(DISTINCT CASE WHEN class IN ('E3', 'E5') THEN tenant END) AS candidate_tenants FROM exposed() WHERE class "
+    "<> 'E4'";
 
 static const char case_sql[] =
     "SELECT (SELECT count(*) FROM source) AS sources,"

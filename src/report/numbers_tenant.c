@@ -39,13 +39,11 @@ static const char class_sql[] =
     " total(responses * (class IN ('C1', 'C2') AND cross_tenant = 'no')) AS own_content,"
     " total(responses * (t <> 'unknown')) AS t_known, total(responses * (a <> 'unknown')) AS a_known,"
     " total(responses * (l <> 'unknown')) AS l_known, total(responses * (d <> 'unknown')) AS d_known,"
+    " total(starts_unknown) AS start_unknown, min(first_at) AS \"population-first\", max(last_at) AS "
+    "\"population-last\","
+    " min(CASE WHEN class IN ('C1', 'C2') THEN first_at END) AS \"affected-first\","
+    " max(CASE WHEN class IN ('C1', 'C2') THEN last_at END) AS \"affected-last\","
     " min(trigger_stands) AS \"trigger-stands\", min(build_stands) AS \"build-stands\" FROM finding_counts(:tenant)";
-
-static const char times_sql[] =
-    "SELECT total(started_at IS NULL) AS start_unknown, min(started_at) AS \"population-first\","
-    " max(started_at) AS \"population-last\", min(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS"
-    " \"affected-first\", max(CASE WHEN class IN ('C1', 'C2') THEN started_at END) AS \"affected-last\""
-    " FROM findings() WHERE tenant = :tenant";
 
 static const char legs_sql[] =
     "SELECT total(prefill_worker IS NOT NULL OR decode_worker IN (SELECT name FROM worker WHERE role = 'unified'))"
@@ -55,15 +53,17 @@ static const char legs_sql[] =
     " FROM findings() WHERE tenant = :tenant AND decode_worker IS NOT NULL";
 
 static const char exposed_sql[] =
-    "SELECT count(*) AS owners, total(class = 'E1') AS E1, total(class = 'E2') AS E2, total(class = 'E3') AS E3,"
-    " total(class = 'E4') AS E4, total(class = 'E5') AS E5 FROM exposed() WHERE tenant = :tenant";
+    "WITH everyone AS MATERIALIZED (SELECT count(*) AS n FROM exposed() WHERE tenant = :tenant)"
+    "SELECT (SELECT n FROM everyone) AS owners, (SELECT n FROM everyone) - count(*) AS E4, total(class = 'E1') AS E1,"
+    " total(class = 'E2') AS E2, total(class = 'E3') AS E3, total(class = 'E5') AS E5 FROM exposed()"
+    " WHERE class <> 'E4' AND tenant = :tenant";
 
 static const char unnamed_sql[] =
-    "SELECT (SELECT total(class <> 'C4') FROM findings() WHERE tenant IS NULL) AS unnamed_responses,"
-    " (SELECT total(class <> 'E4') FROM exposed() WHERE tenant IS NULL) AS unnamed_requests,"
+    "SELECT (SELECT count(*) FROM findings('C1,C2,C3,C5') WHERE tenant IS NULL) AS unnamed_responses,"
+    " (SELECT count(*) FROM exposed() WHERE class <> 'E4' AND tenant IS NULL) AS unnamed_requests,"
     " (SELECT count(*) FROM gap) AS gaps";
 
-static const char *const statements[] = {class_sql, times_sql, legs_sql, exposed_sql, unnamed_sql};
+static const char *const statements[] = {class_sql, legs_sql, exposed_sql, unnamed_sql};
 
 static const struct limit limits[] = {
     {"unnamed_responses", "unnamed_responses", NULL, NULL,

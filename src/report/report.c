@@ -400,15 +400,14 @@ static int all_documents(struct run *r)
 	struct sides *sides = calloc(n + 1, sizeof(*sides));
 	int rc = sides ? 0 : err_nomem(r->err);
 	if (!rc)
-		rc = sides_of(
-		    r, sides,
-		    "SELECT tenant, total(class IN ('C1', 'C2', 'C3')), 0, total(class = 'C5') FROM findings() "
-		    "WHERE tenant IS NOT NULL AND class <> 'C4' GROUP BY tenant");
+		rc = sides_of(r, sides,
+			      "SELECT tenant, total(class IN ('C1', 'C2', 'C3')), 0, total(class = 'C5') FROM "
+			      "findings('C1,C2,C3,C5') WHERE tenant IS NOT NULL GROUP BY tenant");
 	if (!rc)
 		rc =
 		    sides_of(r, sides,
 			     "SELECT tenant, 0, total(class IN ('E1', 'E2', 'E3')), total(class = 'E5') FROM exposed() "
-			     "WHERE tenant IS NOT NULL AND class <> 'E4' GROUP BY tenant");
+			     "WHERE class <> 'E4' AND tenant IS NOT NULL GROUP BY tenant");
 	for (size_t i = 0; !rc && i < n_report_kinds; i++) {
 		bool says = report_kinds[i]->readers != READERS_TENANT;
 		if (says && report_kinds[i]->says)

@@ -454,6 +454,12 @@ void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop)
 	sqlite3_progress_handler(c->db, STOP_EVERY_STEPS, stop_wanted, (void *)stop);
 }
 
+void case_stop_with(struct case_file *c, const struct case_file *other)
+{
+	if (other->stop)
+		case_stop_on(c, other->stop);
+}
+
 bool case_stopped(const struct case_file *c)
 {
 	return c->stop && *c->stop != 0;

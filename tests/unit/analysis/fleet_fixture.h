@@ -93,6 +93,31 @@ static UNUSED void good_pages(double from, const char *rid, const char *pages)
 	page(from + .3, "free", rid, pages);
 }
 
+/* Counted at once, and counted from the rows. */
+static UNUSED void count_twice(void)
+{
+#define EACH(of)                                                                                          \
+	"SELECT class, band, t, a, l, d, x, rule, conflict, count(*), min(started_at), max(started_at), " \
+	"sum(started_at IS NULL) " of " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
+#define SUMS(of)                                                                                           \
+	"SELECT class, band, t, a, l, d, x, rule, conflict, sum(responses), min(first_at), max(last_at), " \
+	"sum(starts_unknown) " of " GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"
+	static const char *const pairs[][2] = {
+	    {EACH("FROM findings()"), SUMS("FROM finding_counts()")},
+	    {EACH("FROM findings() WHERE tenant = 'a'"), SUMS("FROM finding_counts('a')")},
+	    {EACH("FROM findings() WHERE tenant = 'b'"), SUMS("FROM finding_counts('b', 1)")},
+	    {EACH("FROM findings() WHERE tenant = 'nobody'"), SUMS("FROM finding_counts('nobody')")},
+	    {"SELECT date(started_at / 1000000000, 'unixepoch'), class, count(*) FROM findings() GROUP BY 1, 2 ORDER "
+	     "BY 1, 2",
+	     "SELECT date(day / 1000000000, 'unixepoch'), class, sum(responses) FROM finding_counts(NULL, 1) GROUP BY "
+	     "1, 2 "
+	     "ORDER BY 1, 2"}};
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		assert_string_equal(rows(pairs[i][1]), rows(pairs[i][0]));
+#undef EACH
+#undef SUMS
+}
+
 /* What is kept for many questions is what is computed for one. */
 static UNUSED void ask_often(const struct analysis_params *params)
 {
@@ -122,6 +147,7 @@ static UNUSED void ask_often(const struct analysis_params *params)
 		assert_string_equal(rows(questions[i]), before[i]);
 		free(before[i]);
 	}
+	count_twice();
 }
 
 static UNUSED void analyse(int64_t pool, int64_t limit)
@@ -131,6 +157,7 @@ static UNUSED void analyse(int64_t pool, int64_t limit)
 	resolve();
 	if (analysis_register(fixture, &params, &err))
 		fail_msg("%s", err.what);
+	count_twice();
 	ask_often(&params);
 	if (analysis_register(fixture, &params, &err))
 		fail_msg("%s", err.what);
