@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lineage_order.h"
+#include "pagetrail/array.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 
@@ -262,14 +263,8 @@ static int look_at(struct focus *f, size_t chunk, const struct event_batch *b, s
 
 static int chunk_add(struct focus *f, int64_t id, uint32_t source, struct text data, struct err *err)
 {
-	if (f->n_chunks == f->cap_chunks) {
-		size_t cap = f->cap_chunks ? f->cap_chunks * 2 : 64;
-		struct chunk *more = realloc(f->chunks, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		f->chunks = more;
-		f->cap_chunks = cap;
-	}
+	if (grow_array((void **)&f->chunks, &f->cap_chunks, f->n_chunks, sizeof(*f->chunks), err))
+		return ERR_NOMEM;
 	int hit = chunk_names(f, 0, data, err);
 	int boots = hit < 0 ? hit : column_holds(EVENT_PAGE, data, PAGE_SIZE, TEXT(""), err);
 	if (boots == 0)
@@ -408,14 +403,8 @@ static int64_t cut_runs(struct focus *f, const struct part *p, const struct page
 			uint64_t from = page;
 			while (page < end && matters(p, page))
 				page++;
-			if (out == f->cap_runs) {
-				size_t cap = f->cap_runs ? f->cap_runs * 2 : 1024;
-				struct page_run *more = realloc(f->runs, cap * sizeof(*more));
-				if (!more)
-					return err_nomem(err);
-				f->runs = more;
-				f->cap_runs = cap;
-			}
+			if (grow_array((void **)&f->runs, &f->cap_runs, out, sizeof(*f->runs), err))
+				return ERR_NOMEM;
 			f->runs[out++] = (struct page_run){(uint32_t)from, (uint32_t)(page - from)};
 		}
 	}

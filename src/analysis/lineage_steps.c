@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lineage_order.h"
+#include "pagetrail/array.h"
 #include "register.h"
 
 /* ---- the records of the request in focus ---- */
@@ -13,14 +14,8 @@ int steps_add(struct lineage *l, const struct record *rec, struct err *err)
 		l->steps_left_out++;
 		return 0;
 	}
-	if (l->n_steps == l->cap_steps) {
-		size_t cap = l->cap_steps ? l->cap_steps * 2 : 64;
-		struct own_step *more = realloc(l->steps, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		l->steps = more;
-		l->cap_steps = cap;
-	}
+	if (grow_array((void **)&l->steps, &l->cap_steps, l->n_steps, sizeof(*l->steps), err))
+		return ERR_NOMEM;
 	if (rec->n_runs > l->cap_step_runs - l->n_step_runs) {
 		size_t cap = MAX(l->cap_step_runs * 2, l->n_step_runs + rec->n_runs);
 		struct page_run *more = realloc(l->step_runs, cap * sizeof(*more));

@@ -6,6 +6,7 @@
  * is an OR over the words that were released into. Cost: pages taken, plus words passed over.
  */
 #include "replay.h"
+#include "pagetrail/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -173,14 +174,8 @@ static int share(struct machine *m, struct map *seen, size_t base, uint32_t leg,
 		r->shares[base + *it].pages += pages;
 		return 0;
 	}
-	if (r->n == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 64;
-		struct pool_share *more = realloc(r->shares, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		r->shares = more;
-		r->cap = cap;
-	}
+	if (grow_array((void **)&r->shares, &r->cap, r->n, sizeof(*r->shares), err))
+		return ERR_NOMEM;
 	r->shares[r->n] = (struct pool_share){leg, owner, pages};
 	return map_put(seen, owner, (uint32_t)(r->n++ - base), err);
 }

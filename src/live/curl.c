@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* curl.c - libcurl, found while the program runs */
 #include "curl.h"
 
 #include <dlfcn.h>

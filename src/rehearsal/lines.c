@@ -4,6 +4,7 @@
  * The sort keeps lines of one time in the order of writing, so the file is a function of the model alone.
  */
 #include "model.h"
+#include "pagetrail/array.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,21 +22,9 @@ void model_fail(struct model *m, int rc)
 
 bool model_grow(struct model *m, void *array, size_t n, size_t *cap, size_t size)
 {
-	void **p = array, *q;
-	size_t want;
-
-	if (m->rc)
-		return false;
-	if (n < *cap)
-		return true;
-	want = *cap ? *cap * 2 : 64;
-	if (want > SIZE_MAX / 2 / size || !(q = realloc(*p, want * size))) {
-		model_fail(m, err_nomem(m->err));
-		return false;
-	}
-	*p = q;
-	*cap = want;
-	return true;
+	if (!m->rc)
+		model_fail(m, grow_array(array, cap, n, size, m->err));
+	return !m->rc;
 }
 
 void lines_begin(struct model *m, struct lines *l, int64_t at_us)

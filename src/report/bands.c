@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bands.h"
+#include "pagetrail/array.h"
 
 enum { RIGHT = 20, TOP = 62, HEAD = 26, BAND_PAD = 6, BAND_LEAST = 18, BAND_MORE = 26 };
 enum { PARTY_COLUMNS = 48, LOOKS = OWNERS_MAX };
@@ -108,14 +109,8 @@ static int party_of(struct bands *p, const struct bands_row *row, bool owner, ui
 			*ret = i;
 			return 0;
 		}
-	if (p->n_parties == p->cap_parties) {
-		size_t cap = p->cap_parties ? p->cap_parties * 2 : 32;
-		struct party *more = realloc(p->parties, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		p->parties = more;
-		p->cap_parties = cap;
-	}
+	if (grow_array((void **)&p->parties, &p->cap_parties, p->n_parties, sizeof(*p->parties), err))
+		return ERR_NOMEM;
 	p->parties[p->n_parties] = (struct party){.name = kept(p, row->other, &ok),
 						  .tenant = kept(p, row->tenant, &ok),
 						  .letter = -1,
@@ -129,14 +124,8 @@ static int item_add(struct bands *p, const struct bands_item *item, struct err *
 {
 	if (p->n_items == PICTURE_ROWS_MAX)
 		return err_set(err, ERR_LIMIT, "more than %zu rows to draw", PICTURE_ROWS_MAX);
-	if (p->n_items == p->cap_items) {
-		size_t cap = p->cap_items ? p->cap_items * 2 : 256;
-		struct bands_item *more = realloc(p->items, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		p->items = more;
-		p->cap_items = cap;
-	}
+	if (grow_array((void **)&p->items, &p->cap_items, p->n_items, sizeof(*p->items), err))
+		return ERR_NOMEM;
 	p->items[p->n_items++] = *item;
 	return 0;
 }
@@ -144,14 +133,8 @@ static int item_add(struct bands *p, const struct bands_item *item, struct err *
 static int gap_add(struct bands *p, const struct bands_row *row, struct err *err)
 {
 	bool ok = true;
-	if (p->n_gaps == p->cap_gaps) {
-		size_t cap = p->cap_gaps ? p->cap_gaps * 2 : 16;
-		struct bands_gap *more = realloc(p->gaps, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		p->gaps = more;
-		p->cap_gaps = cap;
-	}
+	if (grow_array((void **)&p->gaps, &p->cap_gaps, p->n_gaps, sizeof(*p->gaps), err))
+		return ERR_NOMEM;
 	struct bands_gap gap = {kept(p, row->worker, &ok), kind_of(p, row->kind, &ok), row->from_ns, row->to_ns};
 	p->gaps[p->n_gaps++] = gap;
 	return ok ? 0 : err_nomem(err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "pagetrail/arena.h"
+#include "pagetrail/array.h"
 #include "pagetrail/limits.h"
 #include "pagetrail/picture.h"
 #include "svg.h"
@@ -75,20 +76,6 @@ void graph_free(struct graph *g)
 	free(g);
 }
 
-/* Room for one more element; false: no memory. */
-static bool grow(void **list, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return true;
-	size_t more = *cap ? *cap * 2 : 64;
-	void *p = realloc(*list, more * size);
-	if (!p)
-		return false;
-	*list = p;
-	*cap = more;
-	return true;
-}
-
 static uint64_t node_hash(struct text name, struct text tenant)
 {
 	return text_hash(name) ^ text_hash(tenant) * 3;
@@ -151,8 +138,8 @@ static int tenant_of(struct graph *g, struct text name, uint32_t *ret, struct er
 			*ret = g->by_tenant.at[k] - 1;
 			return 0;
 		}
-	if (!grow((void **)&g->tenants, g->n_tenants, &g->cap_tenants, sizeof(*g->tenants)))
-		return err_nomem(err);
+	if (grow_array((void **)&g->tenants, &g->cap_tenants, g->n_tenants, sizeof(*g->tenants), err))
+		return ERR_NOMEM;
 	g->tenants[g->n_tenants] = (struct tenant){.name = kept(g, name, &ok)};
 	*ret = g->n_tenants++;
 	g->by_tenant.at[k] = g->n_tenants;
@@ -176,8 +163,8 @@ static int node_of(struct graph *g, const struct graph_node *node, uint32_t *ret
 			return 0;
 		}
 	}
-	if (!grow((void **)&g->nodes, g->n_nodes, &g->cap_nodes, sizeof(*g->nodes)))
-		return err_nomem(err);
+	if (grow_array((void **)&g->nodes, &g->cap_nodes, g->n_nodes, sizeof(*g->nodes), err))
+		return ERR_NOMEM;
 	struct node n = {.fixed = node->fixed, .group = UINT32_MAX, .shown = g->n_nodes};
 	n.name = kept(g, name, &ok);
 	n.tenant = kept(g, tenant, &ok);
@@ -214,8 +201,8 @@ int graph_add(struct graph *g, const struct graph_edge *edge, struct err *err)
 		rc = node_of(g, &edge->to, &e.to, err);
 	if (rc)
 		return rc;
-	if (!grow((void **)&g->edges, g->n_edges, &g->cap_edges, sizeof(*g->edges)))
-		return err_nomem(err);
+	if (grow_array((void **)&g->edges, &g->cap_edges, g->n_edges, sizeof(*g->edges), err))
+		return ERR_NOMEM;
 	e.kind = few(g, edge->kind, &ok);
 	e.grade = few(g, edge->grade, &ok);
 	e.place = few(g, edge->place, &ok);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lanes.h"
+#include "pagetrail/array.h"
 
 int lanes_new(struct lanes **ret, struct err *err)
 {
@@ -91,14 +92,8 @@ int lanes_add(struct lanes *l, const struct lanes_row *row, struct err *err)
 	int rc = lane_of(l, row->worker, &lane, err);
 	if (rc)
 		return rc;
-	if (l->n_items == l->cap_items) {
-		size_t cap = l->cap_items ? l->cap_items * 2 : 256;
-		struct lanes_item *more = realloc(l->items, cap * sizeof(*more));
-		if (!more)
-			return err_nomem(err);
-		l->items = more;
-		l->cap_items = cap;
-	}
+	if (grow_array((void **)&l->items, &l->cap_items, l->n_items, sizeof(*l->items), err))
+		return ERR_NOMEM;
 	struct text detail = text_sub(row->detail, 0, NAME_MAX_BYTES * 2);
 	struct lanes_item item = {.lane = lane,
 				  .what = what,

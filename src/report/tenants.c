@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "facts.h"
+#include "pagetrail/array.h"
 
 struct tenants {
 	struct arena arena;
@@ -27,17 +28,9 @@ int tenants_open(struct tenants **ret, struct case_file *c, const char *sql, str
 	if (t)
 		arena_init(&t->arena, ARENA_MAX_BYTES);
 	while (!rc && (rc = sql_step(s, err)) == 1) {
-		struct text name = sql_get_text(s, 0), copy;
-		if (t->n == t->cap) {
-			size_t cap = t->cap ? t->cap * 2 : 256;
-			struct text *more = realloc(t->names, cap * sizeof(*more));
-			if (more) {
-				t->names = more;
-				t->cap = cap;
-			}
-		}
-		copy = arena_text(&t->arena, name);
-		rc = t->n < t->cap && (copy.ptr || !name.len) ? 0 : err_nomem(err);
+		struct text name = sql_get_text(s, 0), copy = arena_text(&t->arena, name);
+		rc = copy.ptr || !name.len ? grow_array((void **)&t->names, &t->cap, t->n, sizeof(*t->names), err)
+					   : err_nomem(err);
 		if (!rc)
 			t->names[t->n++] = copy;
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "facts.h"
+#include "pagetrail/array.h"
 
 static const struct {
 	const char *kind, *text;
@@ -116,14 +117,8 @@ static int load_spans(struct touched *t, struct facts *f)
 	while (!rc && (rc = sql_step(s, f->err)) == 1) {
 		struct text worker = sql_get_text(s, 1);
 		int64_t from = sql_get_time(s, 2), to = sql_get_time(s, 3);
-		if (t->n_spans == t->cap_spans) {
-			size_t cap = t->cap_spans ? t->cap_spans * 2 : 64;
-			struct gap_span *more = realloc(t->spans, cap * sizeof(*more));
-			if (!more)
-				return err_nomem(f->err);
-			t->spans = more;
-			t->cap_spans = cap;
-		}
+		if (grow_array((void **)&t->spans, &t->cap_spans, t->n_spans, sizeof(*t->spans), f->err))
+			return ERR_NOMEM;
 		t->spans[t->n_spans++] = (struct gap_span){
 		    .kind = kind_of(sql_get_text(s, 0)),
 		    .worker = worker.ptr ? (int64_t)tenants_find(t->workers, worker) + 1 : 0,
