@@ -338,6 +338,8 @@ static int find(struct finder *x, struct finding *ret, struct err *err)
 				.n_legs = x->n_held,
 				.boots = all->boots,
 				.n_boots = all->n_boots,
+				.holes = all->holes,
+				.n_holes = all->n_holes,
 				.model = row_range_text(q, REQUEST_MODEL),
 				.delivered =
 				    (enum tri)means(x, FINDER_DELIVERED, row_range_text(r, RESPONSE_DELIVERED), tri_of),
@@ -707,6 +709,8 @@ static int run_all(struct findings *f, struct err *err)
 	if (rc == 0)
 		rc = load_boots(f, err);
 	if (rc == 0)
+		rc = holes_load(f, err);
+	if (rc == 0)
 		rc = reads_load(f, err);
 	if (rc == 0)
 		rc = load_marked(f, err);
@@ -759,6 +763,7 @@ void findings_free(struct findings *f)
 	free(f->counts);
 	free(f->reads);
 	free(f->boots);
+	free(f->holes);
 	free(f->marked);
 	free(f->loose);
 	policy_free(f->own_policy);

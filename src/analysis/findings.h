@@ -45,6 +45,10 @@ struct served_boot {
 	struct text model;
 };
 
+struct boot_hole { /* from here to there nobody knows whether it is still this boot; to_ns TIME_UNKNOWN: to its end */
+	int64_t boot, from_ns, to_ns;
+};
+
 struct served_leg {
 	int64_t leg, attempt, worker, boot, started_ns, finished_ns;
 	int64_t input_tokens, output_tokens, rejected_tokens, limit_tokens;
@@ -135,6 +139,8 @@ struct findings {
 	struct map worker_at;      /* worker row -> index in lineage.workers */
 	struct served_boot *boots; /* by boot */
 	size_t n_boots;
+	struct boot_hole *holes; /* likewise */
+	size_t n_holes;
 	bool trigger_stands, build_stands;
 	struct marked *marked; /* sorted, each once */
 	size_t n_marked;
@@ -221,6 +227,8 @@ struct evidence_of {
 	size_t n_legs;
 	const struct served_boot *boots; /* sorted by boot */
 	size_t n_boots;
+	const struct boot_hole *holes;
+	size_t n_holes;
 	struct text model;
 	enum tri delivered;
 	int64_t completion_tokens;
@@ -230,6 +238,11 @@ struct evidence_of {
 };
 void predicates_of(const struct evidence_of *e, struct finding *f);
 const struct served_boot *boot_find(const struct served_boot *boots, size_t n, int64_t boot);
+
+/* findings_holes.c: where a restart may be lost */
+int holes_load(struct findings *f, struct err *err) MUST_CHECK;
+/* Is this leg of the time behind a hole, in the boot that is logged before it? */
+bool hole_before(const struct boot_hole *holes, size_t n, const struct served_leg *leg);
 
 /* findings_pages.c: L of one response, from page logs */
 int reads_load(struct findings *f, struct err *err) MUST_CHECK;

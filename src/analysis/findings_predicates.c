@@ -316,11 +316,14 @@ static void set_affected(const struct evidence_of *e, const struct served *s, st
 		p = leg_affected(e, s->prefill, s->prefill_boot, f);
 	if (s->decode)
 		d = s->decode == s->prefill ? p : leg_affected(e, s->decode, s->decode_boot, f);
-	if (!s->prefill && !s->decode)
-		because(f, REASON_VERSION_UNKNOWN);
 	f->p.a = p == TRI_YES || d == TRI_YES ? TRI_YES : p == TRI_NO && d == TRI_NO ? TRI_NO : TRI_UNKNOWN;
-	if (f->p.a == TRI_NO && mismatch_open(s, f)) /* a mismatch that may be there would be stronger than versions */
+	if (f->p.a == TRI_UNKNOWN && (!s->prefill || !s->decode)) /* the other one may be affected */
+		because(f, REASON_VERSION_UNKNOWN);
+	/* a mismatch that may be there would be stronger than versions */
+	if (f->p.a == TRI_NO && mismatch_open(s, f)) {
+		because(f, REASON_HANDOFF_OPEN);
 		f->p.a = TRI_UNKNOWN;
+	}
 	bool served =
 	    e->delivered == TRI_YES || e->completion_tokens > 0 || (s->decode && s->decode->output_tokens > 0);
 	if ((f->reasons >> REASON_HANDOFF_MISMATCH & 1) && served && e->delivered != TRI_NO) {
@@ -342,6 +345,19 @@ static void set_late_read(const struct evidence_of *e, const struct served *s, s
 		return;
 	because(f, REASON_LATE_READ);
 	f->p.t = f->p.t == TRI_NO ? TRI_UNKNOWN : f->p.t;
+	f->p.a = f->p.a == TRI_NO ? TRI_UNKNOWN : f->p.a;
+}
+
+/* A restart may be lost between what the log says of a boot and this leg: another limit, another version may have held. */
+static void set_restart_open(const struct evidence_of *e, const struct served *s, struct finding *f)
+{
+	bool prefill = s->prefill && hole_before(e->holes, e->n_holes, s->prefill);
+	bool decode = s->decode && hole_before(e->holes, e->n_holes, s->decode);
+	if (!prefill && !decode)
+		return;
+	because(f, REASON_RESTART_OPEN);
+	if (prefill && f->p.t == TRI_NO && f->reasons >> REASON_PROMPT_BELOW_LIMIT & 1)
+		f->p.t = TRI_UNKNOWN;
 	f->p.a = f->p.a == TRI_NO ? TRI_UNKNOWN : f->p.a;
 }
 
@@ -412,6 +428,8 @@ void predicates_of(const struct evidence_of *e, struct finding *f)
 	    f->flag == LENGTH_EXACT && f->prompt_tokens >= f->decode_limit)
 		because(f, REASON_OVER_DECODE_LIMIT);
 	set_late_read(e, &s, f);
+	if (e->n_holes)
+		set_restart_open(e, &s, f);
 	if (!attempt_is_sure(e)) { /* another attempt, on other boots, may have served it */
 		because(f, REASON_ATTEMPT_NOT_SEEN);
 		f->p.t = f->p.t == TRI_NO ? TRI_UNKNOWN : f->p.t;

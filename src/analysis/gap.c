@@ -212,26 +212,32 @@ static int gap_restart(struct resolve *r, uint32_t worker, int64_t at, struct re
 	return res ? res : gap_add(r, &g, err);
 }
 
+#define RANKS_NS (60 * NS_PER_S) /* page logs of the ranks of one engine begin within this time */
+
 /* A later boot record of a page log, where the engine's own log shows no start. */
 static int gap_page_boot(struct resolve *r, uint32_t at, struct err *err)
 {
 	const struct boot_event *e = shelf_at(&r->boot_events, at);
 	const struct worker *w = worker_at(r, e->worker);
 	bool logged = false, later_one = false;
+	int64_t before = UNKNOWN;
 	if (e->what != WHAT_PAGE_BOOT || e->at == UNKNOWN)
 		return 0;
-	for (uint32_t k = 0; k < w->n_boots; k++) {
-		const struct boot *b = boot_at(r, w->boots_from + k);
-		logged |= b->log_source != 0;
-		if (starts_at(b, e->at))
-			return 0;
-	}
 	for (uint32_t i = 0; i < r->boot_events.n; i++) {
 		const struct boot_event *o = shelf_at(&r->boot_events, i);
 		if (o->worker != e->worker || o->what != WHAT_PAGE_BOOT || o->at == UNKNOWN)
 			continue;
 		later_one |= o->at < e->at;
 		if (o->at == e->at && i < at) /* a copy of it was told */
+			return 0;
+		if (o->at < e->at - RANKS_NS)
+			before = later(before, o->at);
+	}
+	for (uint32_t k = 0; k < w->n_boots; k++) {
+		const struct boot *b = boot_at(r, w->boots_from + k);
+		logged |= b->log_source != 0;
+		/* one start has one boot record: what an earlier one belongs to does not explain this one */
+		if (starts_at(b, e->at) && (before == UNKNOWN || !starts_at(b, before)))
 			return 0;
 	}
 	if (!logged || !later_one) /* the first may only be where the page log begins */

@@ -75,6 +75,9 @@
 	  "There is no page log of the prefill worker, or the prefill leg is not known.")                             \
 	X(ATTEMPT_NOT_SEEN, "attempt_not_seen", 'J',                                                                  \
 	  "More attempts were made than are in the evidence: another one may have answered.")                         \
+	X(RESTART_OPEN, "restart_may_be_lost", 'J',                                                                   \
+	  "A worker's log has a hole, or another record contradicts it: a restart, another limit and version may be " \
+	  "lost.")                                                                                                    \
 	X(POOL_FRESH, "pool_not_used_before", 'L',                                                                    \
 	  "No request is known to have had pages of that pool since its boot: what it found there was nobody's.")     \
 	X(NOT_DELIVERED, "not_delivered", 'D', "No content left.")                                                    \

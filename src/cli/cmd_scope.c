@@ -8,6 +8,64 @@
 static const struct policy *policy;
 static bool something_found; /* any C1, C2, C3, C5 or conflict, whatever rows were asked for */
 
+enum { GAP_KINDS_MAX = 24 };
+
+/* Gaps by kind, as a note and as members of an object. */
+static int add_gaps(struct case_file *c, struct rows *r, struct buf *totals, struct err *err)
+{
+	static const char sql[] = "SELECT kind, count(*) FROM gap GROUP BY kind ORDER BY kind";
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf list = BUF_INIT(4 * KIB);
+	int64_t all = 0;
+	int rc = sql_prepare(&s, c, sql, err);
+	if (!rc)
+		rc = buf_printf(totals, err, ",\"gaps\":{");
+	for (int i = 0; !rc && i < GAP_KINDS_MAX && (rc = sql_step(s, err)) == 1; i++) {
+		struct text kind = sql_get_text(s, 0);
+		int64_t n = sql_get_int(s, 1);
+		all += n;
+		rc = buf_printf(totals, err, "%s\"%.*s\":%" PRId64, i ? "," : "", TEXT_ARG(kind), n);
+		if (!rc)
+			rc = buf_printf(&list, err, "%s%.*s %" PRId64, i ? ", " : "", TEXT_ARG(kind), n);
+	}
+	if (!rc)
+		rc = buf_printf(totals, err, "}");
+	if (!rc && all)
+		rows_note(r, "NOTE: %" PRId64 " gap%s in the logs (%.*s): 'pagetrail gaps' says what each takes away.",
+			  all, PLURAL(all), TEXT_ARG(buf_text(&list)));
+	return rc;
+}
+
+/* What was lost, or never logged: it moves answers to unknown, and the rows shown need not say so. */
+static int add_losses(struct case_file *c, struct rows *r, struct buf *totals, struct err *err)
+{
+	static const char sql[] =
+	    "SELECT sum(responses * (t='unknown')), sum(responses * (a='unknown')), sum(responses * (l='unknown')),"
+	    " sum(responses * (d='unknown')), (SELECT count(*) FROM worker w WHERE EXISTS (SELECT 1 FROM boot b WHERE "
+	    "b.worker = w.worker)"
+	    " OR w.has_page_log), (SELECT count(*) FROM worker WHERE has_page_log) FROM finding_counts()";
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, c, sql, err);
+	if (!rc)
+		rc = sql_step(s, err);
+	if (rc != 1)
+		return rc;
+	int64_t n[6];
+	for (int i = 0; i < 6; i++)
+		n[i] = sql_get_int(s, i);
+	if (n[0] + n[1] + n[2] + n[3])
+		rows_note(r,
+			  "not known for want of records: the trigger of %" PRId64 " response%s, the build of %" PRId64
+			  ", the pages read of %" PRId64 ", delivery of %" PRId64 "; %" PRId64 " of %" PRId64
+			  " workers left a page log",
+			  n[0], PLURAL(n[0]), n[1], n[2], n[3], n[5], n[4]);
+	rc = buf_printf(totals, err,
+			",\"unknown\":{\"T\":%" PRId64 ",\"A\":%" PRId64 ",\"L\":%" PRId64 ",\"D\":%" PRId64
+			"},\"workers\":%" PRId64 ",\"workers_with_page_log\":%" PRId64,
+			n[0], n[1], n[2], n[3], n[4], n[5]);
+	return rc ? rc : add_gaps(c, r, totals, err);
+}
+
 /* Totals over the whole population, whatever rows are shown: classes add up to it. */
 static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 {
@@ -41,9 +99,13 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 			",\"affected_over_pool\":%" PRId64 ",\"affected_boundary\":%" PRId64
 			",\"affected_cross_tenant\":%" PRId64 ",\"affected_same_tenant\":%" PRId64
 			",\"trigger_stands\":%s,\"build_stands\":%s,\"sources_incomplete\":%" PRId64
-			",\"sources_unrecognised\":%" PRId64 "}",
+			",\"sources_unrecognised\":%" PRId64,
 			n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10],
 			trigger_fell ? "false" : "true", build_fell ? "false" : "true", incomplete, unrecognised);
+	if (!rc)
+		rc = add_losses(c, r, &b, err);
+	if (!rc)
+		rc = buf_printf(&b, err, "}");
 	if (rc)
 		return rc;
 	rows_extra(r, "totals", buf_text(&b));

@@ -328,7 +328,8 @@ case("log_gap", "a number is missing", "one record of decode-0 between 110 s and
      [{"kind": "sequence", "worker": "decode-0", "missing": 1, "unit": "records", "from": second(110), "to": second(112)}], {"g-2": "L=unknown"})
 case("log_gap", "no number is missing", "the same records, all of them", fleet(second_life(log(), 10)), [], {})
 case("log_gap", "two boots, each from 0", "a boot begins the numbers anew: no hole",
-     dict(fleet(None), **{"decode-0.pages.jsonl": log().lines + Pages("decode-0", start=200).lines}), [], {})
+     dict(fleet(None), **{"decode-0.pages.jsonl": log().lines + Pages("decode-0", start=205).lines,
+                          "decode-0.log": fleet(None)["decode-0.log"] + boot("decode", 4096, 6400, 200)}), [], {})
 case("log_gap", "a line that nobody understands", "kept, counted, and told",
      dict(fleet(second_life(log(), 10)), **{"decode-0.pages.jsonl": second_life(log(), 10).lines + ['{"v":1,"ts":%d,"seq":12,"worker":"decode-0","op":"x"}' %
                                                                                                  (EPOCH + 140)]}),
@@ -336,6 +337,39 @@ case("log_gap", "a line that nobody understands", "kept, counted, and told",
 case("log_gap", "no numbers", "what was lost cannot be seen, so nothing counts as whole",
      fleet(second_life(first_life(Pages("decode-0", start=50, numbered=False)), 1, cleared=True), before=1), [], {"g-2": "L=unknown"})
 
+
+# ---- a hole that may hide a restart: limits of the boot before do not clear what came after. 2000 tokens are under the limit of a pool of
+# 6400 (4090) and over that of the 1280 that it has after the restart.
+
+
+def restarted(*logs, page=None, info=(), s=500):
+    """A whole request in a log that goes on with the lines of a second boot, some of them lost."""
+    return {**{name: lines for name, lines in logs}, "decode-0.log": DECODE + [leg("decode", "d0", 2000, 52, 10, 50), leg("decode", "d1", 2000, s, 11, 50)],
+            "prefill-0.pages.jsonl": page and page.lines, "versions.jsonl": AFFECTED + list(info), "gateway.jsonl": [
+                answer("g-0", "tenant-a", 52, 2000, bootstrap_room=10), answer("g-1", "tenant-a", s, 2000, bootstrap_room=11)]}
+
+
+LARGE = boot("prefill", 4096, 6400)
+BEFORE, AFTER = leg("prefill", "p0", 2000, 52, 10), leg("prefill", "p1", 2000, 500, 11)
+whole = restarted(("prefill-0.log", LARGE + [BEFORE] + boot("prefill", 4096, 1280, 300) + [AFTER]))
+lost = ("prefill-0.log", LARGE + [BEFORE, AFTER])
+two = Pages("prefill-0", start=1)
+two.lines += Pages("prefill-0", start=300, pool_pages=20).lines
+case("over_limit_served", "a restart with a smaller pool", "the limit of the boot that served it: 4090 before, 1274 after", whole,
+     [{"request": "g-1", "input_limit": 1274}], {"g-0": "C4 T=no", "g-1": "C2 T=yes"})
+case("log_gap", "the start is lost, a page log shows it", "version and limit of the boot before do not clear what came after it", restarted(lost, page=two),
+     [{"kind": "boot", "worker": "prefill-0"}], {"g-0": "C4 T=no", "g-1": "C3 T=unknown A=yes D=yes"})
+case("log_gap", "a start that both logs show", "nothing is lost", restarted(("prefill-0.log", whole["prefill-0.log"]), page=two), [], {"g-0": "C4 T=no", "g-1": "C2 T=yes"})
+rotated = {"prefill-0.log.3": LARGE + [BEFORE], "prefill-0.log.1": [AFTER]}
+case("log_gap", "the start is in a file that is not there", "log.3 and log.1, and no log.2: what ran in log.1 is not known", restarted(*rotated.items()),
+     [{"kind": "rotation", "worker": "prefill-0", "missing": 1}], {"g-0": "C4 T=no", "g-1": "C3 T=unknown"})
+FITS = ('{"collected_at":"%s","worker":"prefill-0","server_info":{"model_path":"/models/m-1t","version":"0.5.21","context_length":4096,"page_size":64,'
+        '"disaggregation_mode":"prefill","max_total_num_tokens":%d,"internal_states":[]}}')
+case("log_gap", "a snapshot shows that it is the same boot", "behind the hole the log is whole up to the snapshot: no restart was lost",
+     restarted(*rotated.items(), info=[FITS % (second(600), 6400)]), [{"kind": "rotation"}], {"g-0": "C4 T=no", "g-1": "C4 T=no"})
+case("log_gap", "a snapshot contradicts the log", "a pool of 1280 where the log shows 6400 and no restart: one of them is wrong, and nobody is cleared by either",
+     restarted(("prefill-0.log", LARGE + [BEFORE, AFTER, leg("prefill", "p9", 9, 900, 99)]), info=[FITS % (second(450), 1280)]),
+     [{"kind": "boot", "worker": "prefill-0"}], {"g-0": "C4 T=no", "g-1": "C3 T=unknown"})
 
 # ---- clock_conflict
 

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """removal.py - taking logs away never clears anybody: no response gets into C4, no owner into E4, and totals stay whole;
-no candidate set gets smaller, and no bound of what was read of it, but for requests that no log knows any more
+no candidate set gets smaller, and no bound of what was read of it, but for requests that no log knows any more; each class is the
+one that the rules make of its predicates, each predicate stays or becomes unknown with a reason that names what is missing, and
+`scope` and `gaps` name the loss
 
 What rests on a marker alone goes with it, and only that (docs/method.md, "Losing a log"): a response that was C1 against a no
 of another predicate, the owner of the marker, when no sighting of it is left, and owners of pages that only such responses read.
 
-Small fleets; each source alone, random pairs, and an hour cut out of a worker's logs. A response is found again by its
+Small fleets; each source alone, random pairs, and an hour cut out of a worker's logs; some of it with all logs inside of what container
+runtimes write. A response is found again by its
 rooms and rids. PAGETRAIL_SEED sets another start, PAGETRAIL_ROUNDS whole rounds of fleets (0: a short one).
 """
 import datetime
@@ -23,10 +26,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "lib"))
+import wrap  # noqa: E402
 from rehearsal import PAGETRAIL, check, finish, rounds, run  # noqa: E402
 
 SEED = int(os.environ.get("PAGETRAIL_SEED", "1"))
 ROUNDS = int(os.environ.get("PAGETRAIL_ROUNDS", "0"))
+WAYS = (wrap.cri, wrap.docker, wrap.container_logs)
 ALL_C, ALL_E = "C1,C2,C3,C4,C5", "E1,E2,E3,E4,E5"
 
 
@@ -46,6 +52,8 @@ class Case:
         scope = ask(case, "scope", "--class", ALL_C)
         self.totals = scope["totals"]
         self.rows = scope["rows"]
+        self.gaps = ask(case, "gaps")["rows"]
+        self.said = run("scope", case, "--limit", "1", codes=(0, 1))
         self.response = {}
         for r in self.rows:
             self.response.setdefault(r["request"], []).append(r)
@@ -74,14 +82,91 @@ class Case:
         return t["population"] == sum(t[c] for c in ALL_C.split(",")) == len(self.rows)
 
 
+# Of which predicate does a reason speak that names a loss? (docs/method.md)
+LOSSES = {"T": {"length_unknown", "limit_unknown", "length_not_exact", "prefill_leg_missing", "handoff_not_seen_whole", "attempt_not_seen",
+                "restart_may_be_lost"},
+          "A": {"version_unknown", "version_undecided", "transfer_backend_unknown", "mode_unknown", "attempt_not_seen", "handoff_not_seen_whole",
+                "restart_may_be_lost"},
+          "L": {"no_page_log", "page_log_incomplete", "no_prefill_page_log", "prefill_page_log_incomplete", "no_read_logged", "pages_read_in_part",
+                "write_may_be_read", "foreign_read_across_gap", "attempt_not_seen"},
+          "D": {"delivery_unknown"}}
+
+
+def class_of(p, totals):
+    """The rules of docs/method.md, in their order. Contradictions never fall below C2."""
+    no = {k for k, v in p.items() if v == "no"} - ({"T"} if not totals["trigger_stands"] else set()) - ({"A"} if not totals["build_stands"] else set())
+    if p["X"] == "yes" or (p["L"] == "yes" and p["D"] == "yes"):
+        return "C1"
+    if p["L"] == "yes" and (p["D"] == "unknown" or p["T"] == "no" or p["A"] == "no"):
+        return "C2"
+    if "D" in no or p["L"] == "no" or no & {"T", "A"}:
+        return "C4"
+    if p["T"] == p["A"] == p["D"] == "yes":
+        return "C2"
+    return "C5" if p["T"] == p["L"] == p["D"] == "unknown" else "C3"
+
+
+def by_the_rules(what, case):
+    wrong = [(r["class"], class_of(r["predicates"], case.totals), r["predicates"]) for r in case.rows if r["class"] != class_of(r["predicates"], case.totals)]
+    check(not wrong, f"{what}: {len(wrong)} classes are not what the rules make of the predicates", wrong)
+    for key in "TALD":
+        n = sum(r["predicates"][key] == "unknown" for r in case.rows)
+        check(case.totals["unknown"][key] == n, f"{what}: {n} responses of which {key} is unknown", case.totals)
+
+
+def predicates_moved(what, full, less, restart_lost):
+    """Each predicate stays what it was or becomes unknown, and then a reason says why.
+
+    restart_lost: no log that is left shows that a worker was started again, so what it ran before counts (docs/method.md).
+    """
+    turned, silent = [], []
+    for name, values in full.aliases.items():
+        again = set().union(*(less.by_alias.get(v, set()) for v in values))
+        before, after = full.response.get(name, []), [r for n in again for r in less.response.get(n, [])]
+        if len(before) != 1 or len(after) != 1:
+            continue
+        for key, reasons in LOSSES.items():
+            old, new = before[0]["predicates"][key], after[0]["predicates"][key]
+            if old == new or (restart_lost and key in "TA"):
+                continue
+            if key == "T" and new == "yes" and "prefill_leg_missing" in after[0]["reasons"]:
+                continue  # every prefill worker that is still known of would have refused it
+            if new != "unknown":
+                turned.append((key, before[0], after[0]))
+            elif not reasons & set(after[0]["reasons"]):
+                silent.append((key, before[0], after[0]))
+    check(not turned, f"{what}: {len(turned)} predicates say something else with less evidence", turned)
+    check(not silent, f"{what}: {len(silent)} predicates became unknown, and no reason says why", silent)
+
+
+def loss_named(what, less, page_logs, holes):
+    """page_logs: workers that have one still; holes: those with records missing in the middle of it."""
+    t = less.totals
+    check(t["workers_with_page_log"] == len(page_logs), f"{what}: {len(page_logs)} workers have a page log", t)
+    kinds = {}
+    for g in less.gaps:
+        kinds[g["kind"]] = kinds.get(g["kind"], 0) + 1
+    check(t["gaps"] == kinds, f"{what}: gaps by kind", (t["gaps"], kinds))
+    listed = ", ".join(f"{k} {n}" for k, n in sorted(kinds.items()))
+    check((f"in the logs ({listed})" in less.said) if kinds else "in the logs (" not in less.said, f"{what}: the text names the gaps", less.said)
+    u = t["unknown"]
+    if any(u.values()):
+        check(f"not known for want of records: the trigger of {u['T']} response" in less.said and f"the pages read of {u['L']}, delivery of {u['D']}; "
+              f"{len(page_logs)} of {t['workers']} workers left a page log" in less.said, f"{what}: the text says what is unknown", less.said)
+    for w in holes:
+        check(any(g["kind"] == "sequence" and g["worker"] == w for g in less.gaps), f"{what}: the hole in the page log of {w}", less.gaps)
+
+
 def marker_gone(before, after):
     """Was it confirmed by a marker, against what other records say, and is there no marker now?"""
     return all(r["predicates"]["X"] == "yes" and "no" in r["predicates"].values() for r in before if r["class"] != "C4") and not any(
         r["predicates"]["X"] == "yes" for r in after)
 
 
-def compare(what, full, less):
+def compare(what, full, less, restart_lost=False):
     check(less.whole(), f"{what}: totals add up", less.totals)
+    by_the_rules(what, less)
+    predicates_moved(what, full, less, restart_lost)
     cleared, unexposed, narrowed = [], [], []
     unmarked = set()  # went with their marker
     for part in ("trigger_stands", "build_stands"):
@@ -170,8 +255,8 @@ class Fleet:
             shutil.copy(markers, self.logs)
         self.files = sorted(os.path.relpath(os.path.join(p, f), self.logs) for p, _, names in os.walk(self.logs) for f in names)
 
-    def without(self, gone, replace=None):
-        """A case of the same logs without some, and with others in a shorter form."""
+    def without(self, gone, replace=None, way=None):
+        """A case of the same logs without some, and with others in a shorter form; way: inside of what a runtime writes."""
         with tempfile.TemporaryDirectory(prefix="removal-") as top:
             logs = os.path.join(top, "logs")
             for f in self.files:
@@ -183,7 +268,33 @@ class Fleet:
                     cut(os.path.join(self.logs, f), to, replace[f])
                 else:
                     os.link(os.path.join(self.logs, f), to)
+                if way and f.endswith((".log", ".jsonl")):
+                    with open(to, "rb") as bare:
+                        lines = bare.read().split(b"\n")[:-1]
+                    os.unlink(to)
+                    with open(to, "wb") as o:
+                        o.write(way(lines, list(wrap.seen_times(lines))))
             return Case(top, logs)
+
+    def starts(self, log, hour):
+        """Is the start of a worker in what is cut out of its log?"""
+        with open(os.path.join(self.logs, log), encoding="utf-8") as f:
+            return any("server_args=" in line and hour_of(line) == hour for line in f)
+
+    def goes_on(self, log, hour):
+        """Is it a page log with records of the same boot after the hour that is cut out?"""
+        if not log.endswith(".pages.jsonl"):
+            return False
+        cut_now = False
+        with open(os.path.join(self.logs, log), encoding="utf-8") as f:
+            for line in f:
+                if hour_of(line) == hour:
+                    cut_now = True
+                elif cut_now and '"op":"boot"' in line:
+                    cut_now = False
+                elif cut_now:
+                    return True
+        return False
 
     def plans(self):
         singles = [f for f in self.files if not f.startswith("server_info")]
@@ -215,9 +326,18 @@ class Fleet:
             hour = self.random.choices(list(hours), list(hours.values()))[0]
             plans.append((bare, f"without page logs and hour {hour} of {mine[0]}", pages, {mine[0]: hour}))
 
+        # the same inside of what container runtimes write
+        plans += [(*p, self.random.choice(WAYS)) for p in self.random.sample(plans, min(max(self.pairs // 3, 1), len(plans)))]
+
         def one(plan):
-            whole, what, gone, replace = plan
-            compare(f"{self.name} {what}", whole, self.without(gone, replace))
+            whole, what, gone, replace = plan[:4]
+            way = plan[4] if len(plan) > 4 else None
+            what += f", by {way.__name__}" if way else ""
+            left, cuts = [f for f in self.files if f not in gone], replace or {}
+            less = self.without(gone, replace, way)
+            logs = {f.split(".")[0] for f in left if f.endswith(".pages.jsonl")}
+            compare(f"{self.name} {what}", whole, less, any(self.starts(f, h) for f, h in cuts.items() if f.split(".")[0] not in logs))
+            loss_named(f"{self.name} {what}", less, logs, {f.split(".")[0] for f, h in cuts.items() if f in left and self.goes_on(f, h)})
 
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(one, plans))
