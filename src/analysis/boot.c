@@ -7,6 +7,7 @@
  * is a boot without a beginning, made only when something else was seen of the worker then.
  * A snapshot that contradicts the boot it falls into shows another boot, of which the start is lost. The boot before it
  * then ends where its own log ends, and in between nobody knows what ran: no leg there has a boot, and a gap says so.
+ * Where a part of its log cannot be read (gap_nuls.c), another boot begins of which nothing is known but by snapshots.
  */
 #include "resolve.h"
 
@@ -163,6 +164,7 @@ static bool begins(const struct resolve *r, const struct boot *b, const struct b
 	case WHAT_POOL: return after(e->at, b->ready_at, READY_SPREAD_NS) || after(e->at, b->pool_at, POOL_SPREAD_NS);
 	case WHAT_PAGE_BOOT: return b->pool_at != UNKNOWN && e->at > b->pool_at;
 	case WHAT_SNAPSHOT: return contradicts(r, b, e);
+	case WHAT_UNREAD: return true;
 	case WHAT_READY:
 	case WHAT_STOP: return false;
 	}
@@ -284,10 +286,11 @@ static int boot_take(struct resolve *r, struct boot **cur, uint32_t worker, cons
 	case WHAT_PAGE_BOOT: b->pool_at = earlier(b->pool_at, e->at); break;
 	case WHAT_READY: b->ready_at = earlier(b->ready_at, e->at); break;
 	case WHAT_STOP: b->stop_at = b->ended_ns = later(b->stop_at, e->at); break;
-	case WHAT_SNAPSHOT: break;
+	case WHAT_SNAPSHOT:
+	case WHAT_UNREAD: break;
 	}
 	b->seen_at = later(b->seen_at, e->at);
-	if (!b->log_source && e->what != WHAT_SNAPSHOT)
+	if (!b->log_source && e->what != WHAT_SNAPSHOT && e->what != WHAT_UNREAD)
 		b->log_source = e->ref.source + 1;
 	boot_facts(b, e, inherited);
 	return refs_add(r, &b->refs, e->ref, err);
@@ -376,7 +379,7 @@ static int boot_worker(struct resolve *r, uint32_t worker, struct boot_event **e
 	bool engine = false;
 	int64_t first = UNKNOWN;
 	for (size_t i = 0; i < n; i++)
-		engine |= events[i]->what != WHAT_PAGE_BOOT && events[i]->what != WHAT_SNAPSHOT;
+		engine |= events[i]->what <= WHAT_READY || events[i]->what == WHAT_STOP;
 	for (size_t i = 0; i < n && first == UNKNOWN; i++)
 		if (events[i]->what <= WHAT_READY || (events[i]->what == WHAT_PAGE_BOOT && !engine))
 			first = events[i]->at;
@@ -392,6 +395,8 @@ static int boot_worker(struct resolve *r, uint32_t worker, struct boot_event **e
 		const struct boot_event *e = events[i];
 		if (e->what == WHAT_PAGE_BOOT && engine)
 			continue; /* the engine's own log says when it started */
+		if (e->what == WHAT_UNREAD && !cur)
+			continue; /* nothing is known of what ran before */
 		bool moved = false;
 		int res = cur && e->what == WHAT_SNAPSHOT && contradicts(r, cur, e)
 			      ? snapshot_place(r, w, cur, events, n, i, &moved, err)

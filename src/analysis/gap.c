@@ -372,14 +372,15 @@ static int reject_refs(struct resolve *r, struct sql *s, uint32_t source, struct
 }
 
 /* Records of recognised sources that were not understood, one gap per source and reason. What a salvage lost is said by the
- * gap of the source as a whole. */
+ * gap of the source as a whole, runs of NULs one by one (gap_nuls.c). */
 static int gap_rejects(struct resolve *r, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL, *refs = NULL;
-	int res = sql_prepare(&s, r->c,
-			      "SELECT reason, sum(records) FROM reject WHERE source = ? AND reason <> '" EVIDENCE_LOST
-			      "' GROUP BY reason ORDER BY reason",
-			      err);
+	int res = sql_prepare(
+	    &s, r->c,
+	    "SELECT reason, sum(records) FROM reject WHERE source = ? AND reason NOT IN ('nul', '" EVIDENCE_LOST
+	    "') GROUP BY reason ORDER BY reason",
+	    err);
 	if (!res)
 		res = sql_prepare(
 		    &refs, r->c,
@@ -457,6 +458,8 @@ int gap_collect(struct resolve *r, struct err *err)
 		res = gap_unattached(r, err);
 	if (!res)
 		res = gap_rejects(r, err);
+	if (!res)
+		res = gap_nuls(r, err);
 	if (!res)
 		res = gap_strays(r, err);
 	if (!res)

@@ -217,6 +217,16 @@ static struct text open_text(struct resolve *r, int role, uint32_t n)
 			    PLURAL(n), n == 1 ? "has" : "have", role_name((enum role)role));
 }
 
+struct text gap_open(struct resolve *r, uint32_t source, int64_t from, int64_t to)
+{
+	const struct source_info *s = &r->sources[source];
+	bool legs = s->kinds & (1u << EVENT_LEG | 1u << EVENT_LOAD | 1u << EVENT_BOOT);
+	int role = legs && s->worker_at != NO_INDEX ? worker_at(r, s->worker_at)->role : 0;
+	if (from == UNKNOWN || to == UNKNOWN || (legs ? !role : !(s->kinds & 1u << EVENT_GATEWAY)))
+		return TEXT("");
+	return open_text(r, role, left_open(r, role, from, to));
+}
+
 static int gap_quiet(struct quiet *q, uint32_t group, const struct stretch *s, double share, struct err *err)
 {
 	struct resolve *r = q->r;

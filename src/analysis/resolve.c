@@ -14,7 +14,7 @@
 #include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 12
+#define RESOLVE_VERSION 13
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
@@ -34,14 +34,15 @@ static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 	shelf_init(&r->strays, &r->scratch, sizeof(struct stray));
 	shelf_init(&r->spans, &r->scratch, sizeof(struct span));
 	shelf_init(&r->requests, &r->scratch, sizeof(struct request));
+	shelf_init(&r->nul_runs, &r->scratch, sizeof(struct nul_run));
 	return names_init(&r->names, &r->scratch, err);
 }
 
 static void resolve_close(struct resolve *r)
 {
-	struct shelf *const shelves[] = {&r->workers, &r->boots, &r->boot_events, &r->legs, &r->lives,
-					 &r->hops,    &r->execs, &r->rooms,       &r->refs, &r->gaps,
-					 &r->strays,  &r->spans, &r->requests};
+	struct shelf *const shelves[] = {&r->workers, &r->boots, &r->boot_events, &r->legs,    &r->lives,
+					 &r->hops,    &r->execs, &r->rooms,       &r->refs,    &r->gaps,
+					 &r->strays,  &r->spans, &r->requests,    &r->nul_runs};
 	for (size_t i = 0; i < ARRAY_SIZE(shelves); i++)
 		shelf_done(shelves[i]);
 	names_done(&r->names);
@@ -91,6 +92,8 @@ static int resolve_events(struct resolve *r, struct err *err)
 		res = clock_fit_all(r, err);
 	if (!res)
 		res = boot_load(r, err);
+	if (!res)
+		res = nuls_load(r, err);
 	if (!res)
 		res = leg_load(r, err);
 	if (!res)

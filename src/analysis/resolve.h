@@ -175,7 +175,7 @@ struct worker {
 	bool has_early;
 };
 
-enum boot_what { WHAT_START, WHAT_ARGS, WHAT_POOL, WHAT_READY, WHAT_SNAPSHOT, WHAT_STOP, WHAT_PAGE_BOOT };
+enum boot_what { WHAT_START, WHAT_ARGS, WHAT_POOL, WHAT_READY, WHAT_SNAPSHOT, WHAT_STOP, WHAT_PAGE_BOOT, WHAT_UNREAD };
 enum boot_text { BT_ENGINE, BT_VERSION, BT_COMMIT, BT_MODEL, BT_BACKEND, BOOT_TEXTS };
 enum boot_number { BN_CONTEXT, BN_POOL, BN_PAGE_SIZE, BN_LIMIT, BN_TRUNCATE, BN_DP, BOOT_NUMBERS };
 struct boot_event {
@@ -340,6 +340,13 @@ struct gap {
 	struct refs refs;
 };
 
+struct nul_run { /* of a log, with the records that it cut: before and after are the times round it */
+	uint32_t source;
+	uint64_t off, end;
+	int64_t before, after;
+	bool restart; /* an engine may have started there */
+};
+
 struct stray { /* a rejection or truncation that names no request */
 	uint32_t worker;
 	enum leg_what what;
@@ -381,7 +388,8 @@ struct resolve {
 	struct names names;
 	struct source_info *sources;
 	uint32_t n_sources;
-	struct shelf workers, boots, boot_events, legs, lives, hops, execs, rooms, refs, gaps, strays, spans, requests;
+	struct shelf workers, boots, boot_events, legs, lives, hops, execs, rooms, refs, gaps, strays, spans, requests,
+	    nul_runs;
 	uint32_t *span_open; /* by worker index + 1 */
 	uint32_t n_span_open;
 	bool spans_full;
@@ -487,6 +495,10 @@ int refs_add_all(struct resolve *r, struct refs *to, const struct refs *from, st
 unsigned refs_list(const struct resolve *r, const struct refs *refs, struct ref list[REFS_MAX]);
 int refs_json(const struct resolve *r, const struct refs *refs, struct buf *out, struct err *err) MUST_CHECK;
 int gap_add(struct resolve *r, const struct gap *g, struct err *err) MUST_CHECK;
+/* What a log whose records of this time are lost may have held; empty where that is nothing of a response. NULL ptr: out of memory. */
+struct text gap_open(struct resolve *r, uint32_t source, int64_t from, int64_t to);
+int nuls_load(struct resolve *r, struct err *err) MUST_CHECK; /* gap_nuls.c: after boot_load() */
+int gap_nuls(struct resolve *r, struct err *err) MUST_CHECK;
 struct text arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3); /* NULL ptr: out of memory */
 
 /* Texts of one batch that stand in its dictionary once are interned once: by address, within the batch. */

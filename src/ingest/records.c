@@ -20,6 +20,17 @@ static bool known_format(const struct records *r)
 	return r->main || r->origins;
 }
 
+/* Blocks that never came to the disk when a machine went down read as NULs: half a record before them and half of another
+ * behind are no record together. One NUL alone may be text, and is how some senders end a record. */
+static bool has_hole(struct text line)
+{
+	const char *p = line.ptr, *end = line.ptr + line.len;
+	while ((p = memchr(p, 0, (size_t)(end - p))) && p + 1 < end)
+		if (!*++p)
+			return true;
+	return false;
+}
+
 /* One line, `ending` bytes of line end behind it. */
 static int take_line(struct records *r, struct text line, size_t ending)
 {
@@ -33,6 +44,9 @@ static int take_line(struct records *r, struct text line, size_t ending)
 			return rc;
 		line = text_from(line, nul);
 	}
+	if (r->nul_seen && known_format(r) && has_hole(line))
+		return record_piece(r, text_from(line, before), r->off + before, line.len + ending, RECORD_UNPARSED,
+				    "nul");
 	line = text_from(line, before);
 	if (r->origins)
 		return outer_take(r, line, before, line.len + before + ending);
@@ -98,7 +112,9 @@ static int carry_take(struct records *r)
 		bytes = 0;
 	else if (r->skipped || text_chomp(t).len > limit_of(r))
 		rc = record_piece(r, text_sub(t, 0, 256), r->off, bytes, RECORD_UNPARSED,
-				  known_format(r) ? "too_long" : unrecognised);
+				  !known_format(r)             ? unrecognised
+				  : r->nul_seen && has_hole(t) ? "nul"
+							       : "too_long");
 	else if (r->document && r->origins) {
 		size_t bom = bom_length(t);
 		rc = outer_take(r, text_from(t, bom), bom, bytes);
@@ -215,6 +231,7 @@ int records_feed(struct records *r, char *data, size_t len, size_t headroom, str
 	int rc = 0;
 	r->err = err;
 	formats_bind(r->formats, err);
+	r->nul_seen = r->nul_seen || memchr(data, 0, len);
 	if (r->document && known_format(r))
 		return carry_add(r, data, len);
 	if (r->binary.on)

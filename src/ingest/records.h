@@ -74,6 +74,7 @@ struct records {
 	bool in_carry;
 	uint64_t nuls;    /* before what is in carry: a file that was cut under its writer has gigabytes of them */
 	uint64_t skipped; /* bytes of a record that is too long */
+	bool nul_seen;    /* so far: lines of most sources need not be searched for one */
 	bool unended;     /* the last line of a source, without a line end: perhaps its writer was not done */
 	struct text end;  /* the word or number that it ends with */
 

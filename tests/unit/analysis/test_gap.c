@@ -120,6 +120,48 @@ static void test_sources(void **state)
 	assert_string_equal(rows("SELECT effect LIKE '%cut short%' FROM gap WHERE kind = 'failed_source'"), "1;");
 }
 
+#define BOOTS                                                 \
+	"SELECT w.name, " SECONDS("started_ns") ", " SECONDS( \
+	    "ended_ns") ", version FROM boot JOIN worker w USING(worker) ORDER BY w.name, started_ns"
+
+/* Runs of NULs: each a gap between the records round it. A start may have been among them, if there was room and time for
+ * one and no page log goes on over it. */
+static void test_runs_of_nuls(void **state)
+{
+	(void)state;
+	int64_t a = source("a.log", "a", "unparsed = 4"), b = source("b.log", "b", "unparsed = 1"),
+		g = source("gw.log", NULL, "unparsed = 1"), page_log = source("b.jsonl", NULL, NULL);
+	put(a, EVENT_BOOT, 0, "what=args engine=sglang version=0.5.22 context_len=1000");
+	put(a, EVENT_LEG, 100, "what=finished rid=r1 role=decode"); /* at byte 100, to 199 */
+	next_off[a] = 5000;
+	put(a, EVENT_LEG, 200, "what=finished rid=r2 role=decode");
+	next_off[a] = 9000;
+	put(a, EVENT_LEG, 205, "what=finished rid=r3 role=decode");
+	next_off[a] = 9300;
+	put(a, EVENT_LEG, 300, "what=finished rid=r4 role=decode");
+	put(a, EVENT_BOOT, 1000, "what=args engine=sglang version=0.5.9 context_len=1000");
+	put(b, EVENT_BOOT, 0, "what=args engine=sglang version=0.5.22 context_len=1000");
+	put(b, EVENT_LEG, 100, "what=finished rid=r5 role=decode");
+	next_off[b] = 5000;
+	put(b, EVENT_LEG, 200, "what=finished rid=r6 role=decode");
+	put(page_log, EVENT_PAGE, 1, "op=boot worker=b seq=0 rid=");
+	put(page_log, EVENT_PAGE, 90, "op=alloc worker=b seq=1 rid=r5");
+	put(page_log, EVENT_PAGE, 210, "op=alloc worker=b seq=2 rid=r6");
+	put(g, EVENT_GATEWAY, 100, "what=access response_id=r1 status=200");
+	run("INSERT INTO reject VALUES(1, 200, 4800, 1, 'nul'), (1, 5100, 3900, 1, 'nul'), (1, 9100, 200, 1, 'nul'), "
+	    "(1, 9700, 40, 1, 'no_pattern'), (2, 200, 4800, 1, 'nul'), (3, 100, 300, 1, 'nul')");
+	resolve();
+	assert_string_equal(
+	    rows("SELECT kind, source, " SECONDS("from_ns") ", " SECONDS(
+		"to_ns") ", missing, refs, effect "
+			 "LIKE '%start may be%' FROM gap WHERE effect LIKE 'NUL bytes%' ORDER BY source, from_ns"),
+	    "torn|1|100|200|-|[\"S1@200+4800\"]|1;torn|1|200|205|-|[\"S1@5100+3900\"]|0;"
+	    "torn|1|205|300|-|[\"S1@9100+200\"]|0;torn|2|100|200|-|[\"S2@200+4800\"]|0;"
+	    "torn|3|100|-|-|[\"S3@100+300\"]|0;");
+	assert_string_equal(rows("SELECT missing FROM gap WHERE kind = 'unparsed'"), "1;");
+	assert_string_equal(rows(BOOTS), "a|0|100|0.5.22;a|100|1000|-;a|1000|-|0.5.9;b|0|-|0.5.22;");
+}
+
 /* What is said of a source as a whole is said in its corrected times: here UTC+8, and a clock that was set. */
 static void test_zone_of_source(void **state)
 {
@@ -385,6 +427,7 @@ int main(void)
 	    CASE(test_restarts),
 	    CASE(test_disorder),
 	    CASE(test_sources),
+	    CASE(test_runs_of_nuls),
 	    CASE(test_zone_of_source),
 	    CASE(test_anonymous_access),
 	    CASE(test_silence),

@@ -110,11 +110,39 @@ static void test_before_a_record(void **state)
 	assert_non_null(strstr(s.out.ptr, "11+4 1 \n"));
 	assert_non_null(strstr(s.out.ptr, "reject 16+3 1 nul\n"));
 	buf_done(&s.out);
-	/* NUL bytes inside belong to the record */
-	a = run(TEXT("T1 a\0b\n"), 1000, 100, &toy, NULL, &s);
-	assert_int_equal(a.parsed, 1);
+	/* one NUL inside, or behind, belongs to the record */
+	a = run(TEXT("T1 a\0b\nT2 a\0\n"), 1000, 100, &toy, NULL, &s);
+	assert_int_equal(a.parsed, 2);
 	assert_non_null(strstr(s.out.ptr, "running=6"));
 	buf_done(&s.out);
+}
+
+/* Blocks that never came to the disk: what they cut is no record, wherever blocks of reading end. */
+static void test_holes(void **state)
+{
+	struct seen s;
+	(void)state;
+	for (size_t step = 1; step < 24; step++) {
+		struct account a =
+		    run(TEXT("T1 a\nT2 b\0\0\0\0T3 c\nT4 d\n\0\0T5 e\0\0\nT6 f\n"), step, 100, &toy, NULL, &s);
+		assert_int_equal(a.records, 6);
+		assert_int_equal(a.parsed, 3);
+		assert_int_equal(a.unparsed, 3);
+		assert_non_null(strstr(s.out.ptr, "reject 5+13 1 nul\n"));
+		assert_non_null(strstr(s.out.ptr, "reject 23+9 2 nul\n"));
+		buf_done(&s.out);
+	}
+	/* larger than any record */
+	size_t n = RECORD_MAX_BYTES + 2 * MIB;
+	char *big = calloc(1, n);
+	memcpy(big, "T1 a\nT2 b", 9);
+	memcpy(big + n - 9, "  c\nT3 d\n", 9);
+	struct account a = run((struct text){big, n}, 64 * KIB, 100, &toy, NULL, &s);
+	assert_int_equal(a.parsed, 2);
+	assert_non_null(strstr(s.out.ptr, " 1 nul\n"));
+	assert_null(strstr(s.out.ptr, "too_long"));
+	buf_done(&s.out);
+	free(big);
 }
 
 static void test_split_and_delegate(void **state)
@@ -220,10 +248,15 @@ static void test_zone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_lines),           cmocka_unit_test(test_classes),
-	    cmocka_unit_test(test_before_a_record), cmocka_unit_test(test_borders),
-	    cmocka_unit_test(test_too_long),        cmocka_unit_test(test_split_and_delegate),
-	    cmocka_unit_test(test_documents),       cmocka_unit_test(test_zone),
+	    cmocka_unit_test(test_lines),
+	    cmocka_unit_test(test_classes),
+	    cmocka_unit_test(test_before_a_record),
+	    cmocka_unit_test(test_holes),
+	    cmocka_unit_test(test_borders),
+	    cmocka_unit_test(test_too_long),
+	    cmocka_unit_test(test_split_and_delegate),
+	    cmocka_unit_test(test_documents),
+	    cmocka_unit_test(test_zone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
