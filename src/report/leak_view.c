@@ -102,6 +102,17 @@ static size_t backslash_escape(struct text t, size_t at, char to[4], size_t *n)
 	return used;
 }
 
+/* CommonMark's: before any punctuation mark. */
+static size_t markdown_escape(struct text t, size_t at, char to[4], size_t *n)
+{
+	static const char marks[] = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+	if (at + 1 >= t.len || !t.ptr[at + 1] || !strchr(marks, t.ptr[at + 1]))
+		return 0;
+	to[0] = t.ptr[at + 1];
+	*n = 1;
+	return 2;
+}
+
 static size_t percent_escape(struct text t, size_t at, char to[4], size_t *n)
 {
 	uint32_t c;
@@ -229,7 +240,7 @@ int leak_views(struct text bytes, int (*look)(void *ctx, struct text view, bool 
 	static const struct {
 		escape_fn *escape;
 		char first;
-	} others[] = {{percent_escape, '%'}, {csv_escape, '"'}};
+	} others[] = {{percent_escape, '%'}, {csv_escape, '"'}, {markdown_escape, '\\'}};
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(others); i++) {
 		rc = unescape(bytes, others[i].escape, others[i].first, &one, err);
 		if (rc == 1)

@@ -4,6 +4,7 @@
  * Reads what derive_xlsx.c wrote and has been on a disk since: a ZIP file, its parts XML. Everything is checked before it is used.
  */
 #include <libxml/parser.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -51,6 +52,30 @@ static int inflate_part(struct text packed, int method, uint32_t size, uint32_t 
 	return 0;
 }
 
+/* The text; and once more, where "_x0041_" may stand for A: so are characters written that XML does not have, and such words
+ * themselves, but not everywhere. */
+static int add_text(struct text t, struct buf *out, struct err *err)
+{
+	int rc = buf_add_text(out, t, err);
+	size_t from = 0;
+	if (!rc)
+		rc = buf_add_char(out, '\n', err);
+	for (size_t i = 0; !rc && i + 7 <= t.len; i++) {
+		if (t.ptr[i] != '_' || t.ptr[i + 1] != 'x' || t.ptr[i + 6] != '_' || !text_hex(text_sub(t, i + 2, 4)))
+			continue;
+		char utf8[4];
+		size_t n = text_put_utf8(utf8, (uint32_t)strtoul(t.ptr + i + 2, NULL, 16));
+		rc = buf_add(out, t.ptr + from, i - from, err);
+		if (!rc)
+			rc = buf_add(out, utf8, n, err);
+		from = i + 7;
+		i += 6;
+	}
+	if (!rc && from)
+		rc = buf_add_text(out, text_from(t, from), err);
+	return !rc && from ? buf_add_char(out, '\n', err) : rc;
+}
+
 /* The words of cells; of the list of sheets, their names. What else is there the library writes, the same for everybody. */
 static int add_words(xmlNodePtr n, struct buf *out, struct err *err)
 {
@@ -61,9 +86,7 @@ static int add_words(xmlNodePtr n, struct buf *out, struct err *err)
 				    ? derive_attribute(n, "name")
 				    : TEXT("");
 		if (t.len)
-			rc = buf_add_text(out, t, err);
-		if (!rc && t.len)
-			rc = buf_add_char(out, '\n', err);
+			rc = add_text(t, out, err);
 		if (!rc)
 			rc = add_words(n->children, out, err);
 	}

@@ -52,17 +52,25 @@ static void test_forms(void **state)
 {
 	(void)state;
 	static const char *const forms[] = {
-	    "id=chatcmpl-0001;",       "chatcmpl-0001",        "\\u0063hatcmpl\\u002d0001", "&#99;hatcmpl-&#x30;001",
-	    "&amp;#99;hatcmpl-0001",   "%63hatcmpl%2D0001",    "\"chatcmpl-0001\"\"",       "Y2hhdGNtcGwtMDAwMQ==",
-	    "eHhjaGF0Y21wbC0wMDAxeHg", "IXhjaGF0Y21wbC0wMDAx",
+	    "id=chatcmpl-0001;",      "chatcmpl-0001",         "\\u0063hatcmpl\\u002d0001",
+	    "&#99;hatcmpl-&#x30;001", "&amp;#99;hatcmpl-0001", "%63hatcmpl%2D0001",
+	    "\"chatcmpl-0001\"\"",    "Y2hhdGNtcGwtMDAwMQ==",  "eHhjaGF0Y21wbC0wMDAxeHg",
+	    "IXhjaGF0Y21wbC0wMDAx",   "| chatcmpl\\-0001 |",   "<a b=\"chatcmpl&#45;0001\"/>",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		if (found(forms[i], 2) != LEAK_REQUEST)
 			fail_msg("not found: %s", forms[i]);
 		assert_int_equal(found(forms[i], 1), -1); /* its own */
 	}
-	static const char *const hard[] = {"a&\"b\\<c>", "a&amp;&quot;b\\\\&lt;c&gt;", "\"a&\\\"b\\\\\\u003cc>\"",
-					   "\"a&\"\"b\\<c>\"", "YSYiYlw8Yz4"};
+	static const char *const hard[] = {"a&\"b\\<c>",
+					   "a&amp;&quot;b\\\\&lt;c&gt;",
+					   "\"a&\\\"b\\\\\\u003cc>\"",
+					   "\"a&\"\"b\\<c>\"",
+					   "YSYiYlw8Yz4",
+					   "<x y='a&#38;&#x22;b\\&lt;c&gt;'/>",
+					   "<x y=\"a&amp;&quot;b\\&lt;c>\"/>",
+					   "| a\\&\\\"b\\\\\\<c\\> |",
+					   "{\"t\": \"\\u0061&\\u0022b\\u005c\\u003cc>\"}"};
 	for (size_t i = 0; i < ARRAY_SIZE(hard); i++)
 		if (found(hard[i], 1) != LEAK_TENANT)
 			fail_msg("not found: %s", hard[i]);
