@@ -103,9 +103,10 @@ static int check(struct report_options *o, const struct asked *a, struct err *er
 	struct text list = text_of(o->forms ? o->forms : ""), part;
 	while (o->forms && text_split(&list, ',', &part))
 		if (!text_is(part, "json") && !text_is(part, "md") && !text_is(part, "txt") && !text_is(part, "csv") &&
-		    !text_is(part, "sheet") && !text_is(part, "iodef") && !text_is(part, "xlsx"))
+		    !text_is(part, "sheet") && !text_is(part, "iodef") && !text_is(part, "xlsx") &&
+		    !text_is(part, "tsq"))
 			return err_set(err, ERR_USAGE,
-				       "--also takes json, md, txt, csv, sheet, xlsx and iodef, not '%.*s'",
+				       "--also takes json, md, txt, csv, sheet, xlsx, iodef and tsq, not '%.*s'",
 				       TEXT_ARG(part));
 	for (unsigned i = 0; i < a->waived.n; i++)
 		if (a->waived.value[i].len < 10)
@@ -299,7 +300,7 @@ const struct command command_report = {
 	    "  --also FORM,FORM   json, md, txt, csv, sheet, xlsx, iodef: the same facts in other forms too; csv:\n"
 	    "                     tables for programs, sheet: for spreadsheets, xlsx: one\n"
 	    "                     workbook, iodef: the incident for other teams (RFC 7970),\n"
-	    "                     of scope and public\n"
+	    "                     of scope and public; tsq: a request for a time stamp (RFC 3161)\n"
 	    "  --out DIR          where to write; default is the current folder\n"
 	    "  --tenant NAME      whom a notice is for\n"
 	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"

@@ -232,13 +232,18 @@ static int add_iodef(struct run *r, const char *folder)
 static int add_seal(struct run *r, const char *folder, size_t first)
 {
 	CLEANUP(buf_done) struct buf sums = BUF_INIT(MIB);
-	CLEANUP(buf_done) struct buf envelope = BUF_INIT(MIB);
+	CLEANUP(buf_done) struct buf envelope = BUF_INIT(MIB), request = BUF_INIT(MIB);
 	int rc = seal_sums(r->output, first, &sums, r->err);
 	if (!rc && r->o->sign)
 		rc = seal_statement(&r->f, r->output, first, &envelope, r->err);
 	if (!rc)
 		rc = add_file(r, folder, "sha256", buf_text(&sums));
-	return !rc && envelope.len ? add_file(r, folder, "dsse.json", buf_text(&envelope)) : rc;
+	if (!rc && envelope.len)
+		rc = add_file(r, folder, "dsse.json", buf_text(&envelope));
+	if (rc || !report_form(text_of(r->o->forms ? r->o->forms : ""), "tsq"))
+		return rc;
+	rc = seal_request(buf_text(&sums), &request, r->err);
+	return rc ? rc : add_file(r, folder, "tsq", buf_text(&request));
 }
 
 /* Numbers, and each table under the name of its section; the second one of a section is the list that the first sums up. */

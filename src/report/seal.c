@@ -44,6 +44,25 @@ static int statement(const struct facts *f, const struct output *o, size_t first
 	return j.rc;
 }
 
+/* TimeStampReq of RFC 3161, 2.4.1, in DER: version 1; SHA-256, which has NULL for its parameters; certReq. No nonce and no policy: the
+ * same case gives the same bytes, and the policy is the authority's. */
+int seal_request(struct text sums, struct buf *b, struct err *err)
+{
+	static const unsigned char head[] = {0x30, 0x39, 0x02, 0x01, 0x01, 0x30, 0x31, 0x30,
+					     0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65,
+					     0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, SHA256_BYTES},
+				   tail[] = {0x01, 0x01, 0xff};
+	unsigned char digest[SHA256_BYTES];
+	_Static_assert(sizeof(head) - 2 + sizeof(digest) + sizeof(tail) == 0x39,
+		       "the length of what stands in the sequence");
+	int rc = sha256_once(sums.ptr, sums.len, digest, err);
+	if (!rc)
+		rc = buf_add(b, head, sizeof(head), err);
+	if (!rc)
+		rc = buf_add(b, digest, sizeof(digest), err);
+	return rc ? rc : buf_add(b, tail, sizeof(tail), err);
+}
+
 int seal_statement(const struct facts *f, const struct output *o, size_t first, struct buf *b, struct err *err)
 {
 	CLEANUP(buf_done) struct buf payload = BUF_INIT(MIB);

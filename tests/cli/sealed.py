@@ -4,11 +4,15 @@
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from run import Box, expect, one_line_error
+
+NS = "{urn:pagetrail:report:1}"
 
 
 def ran(box, *args, cwd="."):
@@ -47,6 +51,36 @@ with Box() as box:
             expect(envelope["signatures"][0]["keyid"] in open(box.path(f"out/{folder}/{stem}.html")).read(), "the page to name the key")
             seen += 1
     expect(seen >= 4, f"several documents: {seen}")
+    # a later issue lies beside the earlier one, and says which number it supersedes, in each form
+    earlier = {f: open(os.path.join(d, f), "rb").read() for d, _, found in os.walk(box.path("out")) for f in found}
+    box.run("report", "case.ptc", "--all", "--audience", "tenants", "--case-key", "case.key", "--out", "out", "--key", "a.pem", "--issue", "2", "--also", "json,md,txt,tsq")
+    later = {f: open(os.path.join(d, f), "rb").read() for d, _, found in os.walk(box.path("out")) for f in found}
+    expect({f: later[f] for f in earlier} == earlier, "the earlier issue to stay as it is")
+    expect({re.sub(r"-2\.", "-1.", f) for f in later if f not in earlier} >= set(earlier), "the same papers again")
+    for name, data in ((f, later[f]) for f in later if f not in earlier):
+        expect(re.search(r"-2\.", name), f"{name}: its number")
+        if name.endswith("-2.xml"):
+            header = ElementTree.fromstring(data).find(NS + "header")
+            expect((header.findtext(NS + "issue"), header.findtext(NS + "supersedes")) == ("2", "1"), f"{name}: header")
+        if name.endswith("-2.json"):
+            header = json.loads(data)["header"]
+            expect((str(header["issue"]), str(header["supersedes"])) == ("2", "1"), f"{name}: header {header}")
+        if name.endswith("-2.html"):
+            expect(b"2, supersedes issue 1" in data, f"{name}: said to its readers")
+        if name.endswith(("-2.md", "-2.txt")):
+            expect(re.search(rb"(?i)supersedes\W+1", data), f"{name}: said in words")
+        if name.endswith(".dsse.json"):
+            expect(json.loads(base64.b64decode(json.loads(data)["payload"]))["predicate"]["issue"] == 2, f"{name}: signed as the second")
+    expect(not any(b"supersedes" in d for f, d in earlier.items() if f.endswith((".xml", ".html")) and b"<supersedes>" in d), "the first supersedes nothing")
+    # a request for a time stamp is what openssl makes of the sums, and reads
+    requests = [os.path.join(d, f) for d, _, found in os.walk(box.path("out")) for f in found if f.endswith(".tsq")]
+    expect(len(requests) == seen, f"one for each document: {len(requests)}")
+    for path in sorted(requests)[::len(requests) // 5 + 1]:
+        sums = path[:-4] + ".sha256"
+        expect(ran(box, "openssl", "ts", "-query", "-data", sums, "-sha256", "-cert", "-no_nonce", "-out", "want.tsq") == 0, "openssl to make one")
+        expect(open(path, "rb").read() == open(box.path("want.tsq"), "rb").read(), f"{path}: the same as openssl's")
+        said = subprocess.run(["openssl", "ts", "-query", "-in", path, "-text"], capture_output=True, text=True)
+        expect(said.returncode == 0 and "Hash Algorithm: sha256" in said.stdout and "Certificate required: yes" in said.stdout, f"{path}: {said.stdout}")
     page = open(box.path("out/internal/scope-1.html"), "r+b")
     page.seek(2000)
     byte = page.read(1)
