@@ -7,7 +7,7 @@
 
   <xsl:template name="title">Worksheet for notifications</xsl:template>
   <xsl:template name="audience">: names tenants; a drafting aid for who notifies, not to be handed out</xsl:template>
-  <xsl:template name="nav-first"><xsl:for-each select="r:regime"><li><a href="#{@id}"><xsl:value-of select="@title"/></a></li></xsl:for-each></xsl:template>
+  <xsl:template name="nav-first"><xsl:for-each select="r:regime"><li><a href="#{@id}"><xsl:value-of select="@title"/></a></li></xsl:for-each><xsl:if test="r:sample"><li><a href="#samples">Samples that people drew</a></li></xsl:if></xsl:template>
   <xsl:template name="first">
     <section id="duties" aria-labelledby="h-duties">
       <h2 id="h-duties">Duties in this worksheet</h2>
@@ -24,6 +24,17 @@
       </table></div>
     </section>
     <xsl:apply-templates select="r:regime"/>
+    <xsl:if test="r:sample">
+      <section id="samples" aria-labelledby="h-samples">
+        <h2 id="h-samples">Samples that people drew</h2>
+        <p>Entered by a person, and true of a sample that was drawn at random from a list of the whole. Records that logs lost are no sample: they are lost under load.
+          The interval is exact (Clopper and Pearson), two-sided; the number after it is one-sided (hypergeometric).</p>
+        <dl class="people stacked"><xsl:for-each select="r:sample">
+          <dt><xsl:value-of select="@id"/>: <xsl:value-of select="@hits"/> of <xsl:value-of select="@drawn"/><xsl:text> </xsl:text><xsl:value-of select="@unit"/> drawn, from a population of <xsl:value-of select="@population"/></dt>
+          <dd>Estimated: <xsl:value-of select="@low"/> % to <xsl:value-of select="@high"/> % of <xsl:value-of select="@population"/><xsl:text> </xsl:text><xsl:value-of select="@unit"/>, at most <xsl:value-of select="@at-most"/>, at <xsl:value-of select="@confidence"/> % confidence each</dd>
+          <dd><xsl:value-of select="."/><span class="by"> (<xsl:value-of select="@by"/>, <time datetime="{@on}"><xsl:value-of select="@on"/></time>)</span></dd></xsl:for-each></dl>
+      </section>
+    </xsl:if>
   </xsl:template>
   <xsl:template name="foot">This paper states facts; causes, consequences and whom to notify are for people to decide.</xsl:template>
   <xsl:template name="beyond">

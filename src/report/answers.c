@@ -16,7 +16,7 @@ xmlNodePtr answer_of(const struct facts *f, struct text regime, struct text id)
 {
 	xmlNodePtr found = NULL;
 	for (xmlNodePtr n = f->answers ? xmlDocGetRootElement(f->answers)->children : NULL; n; n = n->next) {
-		if (n->type != XML_ELEMENT_NODE || side_is(n, "clock"))
+		if (n->type != XML_ELEMENT_NODE || side_is(n, "clock") || side_is(n, "sample"))
 			continue;
 		if (regime.ptr && !side_attr(n, "id").ptr && names(n, "regime", regime))
 			found = n;
@@ -83,7 +83,7 @@ static bool in_regime(const struct facts *f, struct text regime, struct text id,
 static int check(const struct facts *f)
 {
 	for (xmlNodePtr n = xmlDocGetRootElement(f->answers)->children; n; n = n->next) {
-		if (n->type != XML_ELEMENT_NODE)
+		if (n->type != XML_ELEMENT_NODE || side_is(n, "sample"))
 			continue;
 		struct text id = side_attr(n, "id"), regime = side_attr(n, "regime"), kind = side_attr(n, "kind");
 		bool clock = side_is(n, "clock");
@@ -103,5 +103,7 @@ int answers_read(struct facts *f)
 {
 	int rc =
 	    f->o->answers.ptr ? side_file_read(&f->answers, f->o, "answers.rng", "answers", f->o->answers, f->err) : 0;
-	return !rc && f->answers ? check(f) : rc;
+	if (!rc && f->answers)
+		rc = check(f);
+	return !rc && f->answers ? samples_check(f) : rc;
 }

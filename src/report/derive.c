@@ -22,8 +22,9 @@ static bool among(xmlNodePtr n, const char *const *names, size_t count)
 
 /* ---- JSON ---- */
 
-static const char *const lists[] = {"number", "limit", "blank",  "section", "table", "column", "row",   "cell",
-				    "item",   "line",  "regime", "clock",   "due",   "field",  "value", "parameter"};
+static const char *const lists[] = {"number", "limit", "blank", "section", "table",    "column",
+				    "row",    "cell",  "item",  "line",    "regime",   "sample",
+				    "clock",  "due",   "field", "value",   "parameter"};
 
 static void put_member(struct jot *j, const char *key, xmlNodePtr n);
 

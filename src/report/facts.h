@@ -112,6 +112,9 @@ xmlNodePtr answer_of(const struct facts *f, struct text regime, struct text id);
 xmlNodePtr answer_clock(const struct facts *f, struct text regime, struct text id);
 /* Its words and who said them; without one, what is asked, which is one more open blank. */
 int put_answer(struct facts *f, xmlNodePtr node, xmlNodePtr answer, struct text otherwise) MUST_CHECK;
+/* --- samples.c --- */
+int samples_check(struct facts *f) MUST_CHECK;
+int put_samples(struct facts *f) MUST_CHECK;
 /* --- kind_worksheet.c --- */
 int regimes_read(struct facts *f) MUST_CHECK;
 

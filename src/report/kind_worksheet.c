@@ -174,7 +174,7 @@ static int put_regimes(struct facts *f)
 		any = true;
 		rc = put_regime(f, n);
 	}
-	return rc || any ? rc : no_regime(f, all);
+	return rc ? rc : any ? put_samples(f) : no_regime(f, all);
 }
 
 /* ---- the table ---- */

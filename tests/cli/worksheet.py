@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # worksheet.py - duties to notify: facts where the case has them, blanks that are counted, times from clocks that a person started,
 # answers that stay, approval only of what is complete
+import json
 import os
 import re
 import sys
@@ -105,6 +106,22 @@ with Box() as box:
     for text, what in ((own % ("nobody", "C1"), "told"), (own % ("seen", "C9"), "C9"), (own.replace("2bd", "2w") % ("seen", "C1"), "line 1"), ("<a/>", "line"), ("", "line"),
                        ('<!DOCTYPE r [<!ENTITY e "x">]>' + own % ("seen", "C1"), "document type")):
         expect(what in refused(text, "--regimes"), f"{what} to be said")
+
+    # samples that people drew: exact intervals (scipy: beta.ppf, hypergeom), rounded outwards; refused where they can be none
+    sample = '<sample id="%s" drawn-at="%s" unit="responses" population="%s" drawn="%s" hits="%s" ' + BY + '>by dice &lt;b></sample>'
+    box.write("s.xml", answers(sample % ("phase", "random", 160000, 155, 0), sample % ("some", "random", 1000, 100, 7), sample % ("whole", "random", 40, 40, 3)))
+    doc, page = sheet("--answers", "s.xml", "--also", "json,md")
+    got = {s.get("id"): tuple(s.get(k) for k in ("low", "high", "at-most", "flag")) for s in doc.findall(NS + "sample")}
+    expect(got == {"phase": ("0.00", "2.36", "3061", "entered-by-person"), "some": ("2.86", "13.90", "124", "entered-by-person"),
+                   "whole": ("1.57", "20.39", "3", "entered-by-person")}, f"what follows from samples: {got}")
+    expect("0.00 % to 2.36 % of 160000 responses" in page and "<b>" not in page.split("Samples that people drew")[2][:900], "the page to say so")
+    expect([s["id"] for s in json.load(open(box.path("out/worksheet-1.json")))["sample"]] == ["phase", "some", "whole"], "in JSON, too")
+    p = box.run("lint", "out/worksheet-1.html", "--jsonl", code=1)
+    expect(set(re.findall(rb'"rule":"([^"]+)"', p.stdout)) == {b"blank"}, f"no word that a disclosure may not use: {p.stdout[:600]}")
+    for numbers in (("x", "lost", 10, 5, 1), ("x", "random", 10, 11, 1), ("x", "random", 10, 5, 6), ("x", "random", 0, 0, 0), ("x", "random", 10, 0, 0),
+                    ("x", "random", 1000000001, 5, 1), ("x", "random", 10, 5, -1), ("x", "random", "1e3", 5, 1)):
+        expect("line 1" in refused(answers(sample % numbers), "--answers"), f"{numbers} to be refused")
+    expect("twice" in refused(answers(sample % ("x", "random", 10, 5, 1), sample % ("x", "random", 10, 5, 1)), "--answers"), "one id twice")
 
     # answers to nothing, by nobody, or in another shape
     for text, what in ((answers(f'<answer id="nothing" {BY}>x</answer>'), "nothing"), (answers(f'<answer regime="gdpr33" id="phase" {BY}>x</answer>'), "phase"),

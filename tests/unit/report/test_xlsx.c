@@ -112,8 +112,7 @@ static void test_cut(void **state)
 	for (size_t k = 0; k < ARRAY_SIZE(letters); k++)
 		for (int over = 0; over < 3; over++) {
 			CLEANUP(buf_done)
-			struct buf cell = BUF_INIT(MIB),
-				   xml = BUF_INIT(MIB), out = BUF_INIT(64 * MIB);
+			struct buf cell = BUF_INIT(MIB), xml = BUF_INIT(MIB), out = BUF_INIT(64 * MIB);
 			CLEANUP(buf_done) struct buf words = BUF_INIT(64 * MIB);
 			char note[80];
 			size_t units = 32767 - (letters[k].units == 2);
