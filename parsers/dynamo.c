@@ -483,13 +483,10 @@ static int json_record(struct parse *p, struct text record, bool padded)
 	struct json_value doc;
 	struct text target, t;
 	size_t used;
-	int r = json_parse(p->json, record, padded, &doc, NULL, p->err);
+	int r = parse_json(p, record, padded, &doc);
 
-	if (r < 0)
+	if (r)
 		return r;
-	if (r > 0)
-		return parse_refuse(p,
-				    text_trim(record).ptr[text_trim(record).len - 1] == '}' ? "json_syntax" : "torn");
 	switch (json_shape(doc, &target)) {
 	case JSON_TRACE: return trace_record(p, doc);
 	case JSON_FOREIGN:

@@ -174,11 +174,9 @@ static int record(struct parse *p, struct text record)
 
 	if (bare.len == 0 || bare.ptr[0] != '{')
 		return parse_refuse(p, "not_json");
-	r = json_parse(p->json, record, p->padded, &doc, NULL, p->err);
-	if (r < 0)
+	r = parse_json(p, record, p->padded, &doc);
+	if (r)
 		return r;
-	if (r > 0)
-		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
 	if (!read_fields(doc, &f))
 		return parse_refuse(p, "no_event");
 	if (!json_id(f.worker, tmp, &worker) || worker.len == 0)

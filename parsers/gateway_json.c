@@ -495,6 +495,9 @@ static int record(struct parse *p, struct text record)
 		return r;
 	if (r > 0)
 		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
+	r = parse_contradicts(p, doc);
+	if (r)
+		return r;
 	gather(&f, &s->index, s->memo, doc);
 	if (is_foreign(f.marks))
 		return parse_refuse(p, "other_format");

@@ -108,9 +108,9 @@ static int live_probes_record(struct parse *p, struct text record)
 		return RECORD_CONTEXT;
 	if (!begins(record))
 		return parse_refuse(p, "not_a_probe");
-	int rc = json_parse(p->json, record, p->padded, &doc, NULL, p->err);
+	int rc = parse_json(p, record, p->padded, &doc);
 	if (rc)
-		return rc < 0 ? rc : parse_refuse(p, "torn");
+		return rc;
 	if (!json_string(json_get(doc, "result"), &result))
 		return parse_refuse(p, "not_a_probe");
 	return text_is(result, "not_sent") ? RECORD_CONTEXT : emit(p, doc, result);

@@ -150,6 +150,8 @@ static int read_zap(struct text t, struct line *l)
 	while ((r = scan_member(&s, &key)) == 1) {
 		if (!scan_value(&s, &v))
 			return -1;
+		if (text_is(key, "msg") && l->message.ptr && !text_eq(l->message, scan_bare(v)))
+			return -1;
 		if (text_is(key, "msg"))
 			l->message = scan_bare(v);
 		else if (text_is(key, "caller"))
@@ -166,13 +168,20 @@ static int read_zap(struct text t, struct line *l)
 	return r == 0 && scan_over(&s) ? 1 : -1;
 }
 
-/* Of two with one name the first. */
+/* Of two with one name that differ none: zap writes what a logger was given as often as it was given, and which is meant nobody can
+ * know. */
 static struct text raw_of(const struct line *l, const char *key)
 {
-	for (unsigned i = 0; i < l->n; i++)
-		if (text_is(l->pair[i].key, key))
-			return l->pair[i].value;
-	return (struct text){NULL, 0};
+	struct text found = {NULL, 0};
+
+	for (unsigned i = 0; i < l->n; i++) {
+		if (!text_is(l->pair[i].key, key))
+			continue;
+		if (found.ptr && !text_eq(found, l->pair[i].value))
+			return (struct text){NULL, 0};
+		found = l->pair[i].value;
+	}
+	return found;
 }
 
 static struct text text_of_key(struct parse *p, const struct line *l, const char *key)

@@ -50,6 +50,9 @@ struct span {
 	struct stamp start, end;
 	struct text v[ROLES]; /* raw values */
 	uint8_t rank[ROLES];
+	const struct attribute *teller[ROLES]; /* whose value told[] is */
+	struct text told[ROLES];
+	bool twice; /* it says two things of one name */
 };
 
 /* --- reading --- */
@@ -106,6 +109,11 @@ static bool read_attribute(struct span *x, struct json_scan *s)
 			raw = v;
 	}
 	a = r == 0 && raw.len ? find_key(x->p->state, name) : NULL;
+	if (a) { /* one attribute, and two things that it says */
+		x->twice |= x->told[a->role].ptr && x->teller[a->role] == a && !text_eq(x->told[a->role], raw);
+		x->told[a->role] = raw;
+		x->teller[a->role] = a;
+	}
 	if (!a || (x->v[a->role].ptr && x->rank[a->role] <= a->rank))
 		return r == 0;
 	if (!read_value(raw, &v))
@@ -207,7 +215,8 @@ static bool read_span(struct span *x, struct text record)
 	struct text key, v;
 	int r;
 
-	if (!scan_open(&s, '{'))
+	x->twice = scan_contradicts(record);
+	if (x->twice || !scan_open(&s, '{'))
 		return false;
 	while ((r = scan_member(&s, &key)) == 1) {
 		if (text_is(key, "attributes") ? !read_attributes(x, &s)
@@ -511,7 +520,11 @@ static int record(struct parse *p, struct text record)
 	if (bare.ptr[0] != '{')
 		return parse_refuse(p, "not_json");
 	if (!read_span(&x, bare))
-		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
+		return parse_refuse(p, x.twice                         ? "member_twice"
+				       : bare.ptr[bare.len - 1] == '}' ? "json_syntax"
+								       : "torn");
+	if (x.twice)
+		return parse_refuse(p, "member_twice");
 	if (!x.start.quality && !x.end.quality)
 		return parse_refuse(p, "no_time");
 	r = take(&x);

@@ -4,7 +4,7 @@
  * The hottest parser of all: plain records are read in one pass (pagelog_plain.h), the others by one json_parse and one
  * walk over the members. A record is taken whole
  * or not at all: a page list, token range or pool size that cannot be right makes the record unparsed, because half
- * a record would show ownership that never was. When a key comes twice, the last one counts. Once a file has said
+ * a record would show ownership that never was. One in which a key comes twice, with two values, is refused. Once a file has said
  * that it is of a newer version, records without `v` are of that version too.
  */
 #include <string.h>
@@ -397,11 +397,9 @@ static int any_record(struct parse *p, struct text record)
 		if (bare.ptr[0] != '{')
 			return parse_refuse(p, "not_json");
 	}
-	r = json_parse(p->json, record, p->padded, &doc, NULL, p->err);
-	if (r < 0)
+	r = parse_json(p, record, p->padded, &doc);
+	if (r)
 		return r;
-	if (r > 0)
-		return parse_refuse(p, text_trim(bare).ptr[text_trim(bare).len - 1] == '}' ? "json_syntax" : "torn");
 	if (!json_is_object(doc))
 		return parse_refuse(p, "json_syntax");
 	it = json_iter(doc);

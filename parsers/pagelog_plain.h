@@ -207,7 +207,7 @@ static int plain_read(struct parse *p, struct flat *f, struct plain *q)
 			continue;
 		}
 		bit = UINT32_C(1) << key;
-		if (q->seen & bit) /* of two the last one counts: not here */
+		if (q->seen & bit) /* perhaps a contradiction */
 			return 1;
 		q->seen |= bit;
 		if (*f->p == 'n') {

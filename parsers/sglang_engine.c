@@ -459,6 +459,9 @@ static int engine_json_line(struct parse *p, struct text record)
 		       !json_string(json_get(v, "event"), &text)))
 		return r < 0 ? r : RECORD_UNPARSED;
 	s->line.message = text_sub(text, 0, MIN(text_find_char(text, '\n', 0), text.len));
+	r = parse_contradicts(p, v);
+	if (r)
+		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(times) && s->line.ts.ns == TIME_UNKNOWN; i++) {
 		struct json_value at = json_get(v, times[i]);
 		char tmp[40];

@@ -195,11 +195,9 @@ static int record(struct parse *p, struct text record)
 		return RECORD_CONTEXT;
 	if (bare.ptr[0] != '{')
 		return parse_refuse(p, "not_json");
-	r = json_parse(p->json, record, p->padded, &doc, NULL, p->err);
-	if (r < 0)
+	r = parse_json(p, record, p->padded, &doc);
+	if (r)
 		return r;
-	if (r > 0)
-		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
 	if (!json_given(json_get(doc, "finish_reason")) && !json_given(json_get(doc, "prompt_tokens")))
 		return parse_refuse(p, "no_counts");
 	if (!json_id(json_get(doc, "id"), tmp, &rid) || rid.len == 0)

@@ -277,11 +277,9 @@ static int record(struct parse *p, struct text record)
 		r = parse_delegate(p, record);
 		return r == RECORD_UNPARSED ? parse_refuse(p, "not_json") : r;
 	}
-	r = json_parse(p->json, record, p->padded, &q.doc, NULL, p->err);
-	if (r < 0)
+	r = parse_json(p, record, p->padded, &q.doc);
+	if (r)
 		return r;
-	if (r > 0)
-		return parse_refuse(p, bare.ptr[bare.len - 1] == '}' ? "json_syntax" : "torn");
 	if (!read_event(q.doc, &event))
 		return parse_refuse(p, "unknown_event");
 	q.finished = text_is(event, "request.finished");

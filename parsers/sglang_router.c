@@ -21,6 +21,7 @@ struct line {
 	struct text id, uri, module, status, latency;      /* of the request's span */
 	struct text prefill_url, decode_url, error, reply; /* of the event; reply: "400 Bad Request" */
 	struct text body;
+	bool twice; /* two members of one name say different things */
 };
 
 struct state {
@@ -300,7 +301,7 @@ static void json_event(struct parse *p, struct line *l, struct json_value v)
 	json_number(p, v, "status", &l->reply);
 }
 
-/* 1 read, 0 some other JSON, -1 not JSON, or ERR_* below that. */
+/* 1 read, 0 some other JSON, -1 not JSON or one that contradicts itself, or ERR_* below that. */
 static int read_json(struct parse *p, struct line *l, struct text record, bool padded)
 {
 	struct json_value doc, span;
@@ -310,6 +311,10 @@ static int read_json(struct parse *p, struct line *l, struct text record, bool p
 	int r;
 
 	r = json_parse(p->json, record, padded, &doc, NULL, p->err);
+	if (r)
+		return r < 0 ? r - 100 : -1;
+	r = json_contradicts(doc, &key, p->err);
+	l->twice = r > 0;
 	if (r)
 		return r < 0 ? r - 100 : -1;
 	json_text(doc, "timestamp", &t);
@@ -606,6 +611,8 @@ static int record(struct parse *p, struct text record)
 			s->json = true;
 			return take(p, s);
 		}
+		if (s->line.twice)
+			return parse_refuse(p, "member_twice");
 		if (s->begun && !s->json)
 			return headless(p, s, record);
 		if (r < 0)

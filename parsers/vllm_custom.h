@@ -113,7 +113,7 @@ static bool custom_json(struct text t, struct arena *a, struct line *line, bool 
 	int r;
 
 	line->ts = STAMP_INIT;
-	if (!scan_open(&s, '{'))
+	if (!scan_open(&s, '{') || scan_contradicts(t))
 		return false;
 	while ((r = scan_member(&s, &key)) == 1) {
 		struct text value;

@@ -88,6 +88,9 @@ struct json_place {
 	char path[240];
 };
 int json_twice(struct json_value v, struct text *ret, struct json_place *where, struct err *err) MUST_CHECK;
+/* The same of what a program logged: names that differ by case or by '-' and '_' are one, and two members that say the same do no
+ * harm. */
+int json_contradicts(struct json_value v, struct text *ret, struct err *err) MUST_CHECK;
 
 /* A whole document that a person gave, no object of which has two members of one name. ERR_INPUT says what is wrong with it; what:
  * "plan". */

@@ -32,6 +32,10 @@ bool scan_string(struct json_scan *s, struct text *ret_raw);
 bool scan_value(struct json_scan *s, struct text *ret_raw);
 /* Is nothing but blanks left? */
 bool scan_over(struct json_scan *s);
+/* Have two members of an object one name (as it is written) and different values? Only its own members, of which the first
+ * SCAN_MEMBERS_MAX are compared. */
+enum { SCAN_MEMBERS_MAX = 64 };
+bool scan_contradicts(struct text object);
 
 /* What a raw string says: itself when it has no escapes, else a copy in the arena. Both have BUF_PADDING readable bytes
  * behind them if raw has. Lone surrogates become U+FFFD, unknown escapes stay as they are. ptr NULL: out of memory. */

@@ -128,6 +128,12 @@ int parse_refuse(struct parse *p, const char *reason);
 /* The JSON document in t, of which every word counts: 0 read; RECORD_UNPARSED ("json_syntax", or "member_twice" where an object has two
  * members of one name); or ERR_*. */
 int parse_document(struct parse *p, struct text t, bool padded, struct json_value *ret) MUST_CHECK;
+/* A record that is JSON: 0 read; RECORD_UNPARSED ("json_syntax", "torn" where its end is missing, or "member_twice" as below); or
+ * ERR_*. */
+int parse_json(struct parse *p, struct text record, bool padded, struct json_value *ret) MUST_CHECK;
+/* 0; RECORD_UNPARSED where a record has two members of one name that say different things: which is meant, nobody can know, and a
+ * wrong one could clear somebody; or ERR_*. */
+int parse_contradicts(struct parse *p, struct json_value doc) MUST_CHECK;
 
 /* Runs parser->patterns over a message: first whose `starts` fits and whose regex matches. Returns its verdict (CONTEXT
  * for a pattern without take), RECORD_UNPARSED when none matched, or ERR_*. */

@@ -56,6 +56,27 @@ bool scan_over(struct json_scan *s)
 	return s->p == s->end;
 }
 
+bool scan_contradicts(struct text object)
+{
+	struct json_scan s = scan_of(object);
+	struct {
+		struct text key, value;
+	} seen[SCAN_MEMBERS_MAX];
+	struct text key, value;
+	size_t n = 0;
+
+	if (!scan_open(&s, '{'))
+		return false;
+	while (n < SCAN_MEMBERS_MAX && scan_member(&s, &key) == 1 && scan_value(&s, &value)) {
+		for (size_t i = 0; i < n; i++)
+			if (text_eq(seen[i].key, key) && !text_eq(seen[i].value, value))
+				return true;
+		seen[n].key = key;
+		seen[n++].value = value;
+	}
+	return false;
+}
+
 bool scan_string(struct json_scan *s, struct text *ret_raw)
 {
 	const char *from, *q;

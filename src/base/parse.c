@@ -236,6 +236,24 @@ int parse_document(struct parse *p, struct text t, bool padded, struct json_valu
 	return r > 0 ? parse_refuse(p, "member_twice") : r;
 }
 
+int parse_contradicts(struct parse *p, struct json_value doc)
+{
+	struct text name;
+	int r = json_contradicts(doc, &name, p->err);
+
+	return r > 0 ? parse_refuse(p, "member_twice") : r;
+}
+
+int parse_json(struct parse *p, struct text record, bool padded, struct json_value *ret)
+{
+	struct text t = text_trim(record);
+	int r = json_parse(p->json, record, padded, ret, NULL, p->err);
+
+	if (r > 0)
+		return parse_refuse(p, t.len && t.ptr[t.len - 1] == '}' ? "json_syntax" : "torn");
+	return r < 0 ? r : parse_contradicts(p, *ret);
+}
+
 int parse_patterns(struct parse *p, struct text message)
 {
 	for (size_t i = 0; i < p->parser->n_patterns; i++) {

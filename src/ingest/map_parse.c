@@ -502,7 +502,7 @@ static int begin(const struct map *m, struct parse *p, struct text *record, stru
 	int rc = json_parse(p->json, *record, padded, &v->doc, NULL, p->err);
 	if (rc > 0)
 		return parse_refuse(p, record->ptr[record->len - 1] == '}' ? "json_syntax" : "torn");
-	return rc;
+	return rc ? rc : parse_contradicts(p, v->doc);
 }
 
 int map_record(struct parse *p, struct text record)

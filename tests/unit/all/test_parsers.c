@@ -14,7 +14,9 @@
 
 #include <cmocka.h>
 
+#include "../rounds.h"
 #include "pagetrail/ingest.h"
+#include "pagetrail/json_scan.h"
 
 enum { FILES_MAX = 256, NAME_BYTES = 512, SHOWN = 160 };
 
@@ -370,6 +372,79 @@ static void test_strangers(void **state)
 	assert_string_equal(d.reason, "tie");
 }
 
+/* --- a record that contradicts itself --- */
+
+static int count_event(void *ctx, const struct event *e, struct err *err)
+{
+	(void)e, (void)err;
+	++*(unsigned *)ctx;
+	return 0;
+}
+
+static unsigned events_of(const struct parser *p, struct text record, uint64_t *ret_parsed)
+{
+	unsigned n = 0;
+	struct account a;
+	struct err err = {0};
+	assert_int_equal(ingest_text(p, parsers, n_parsers, record, count_event, NULL, &n, &a, &err), 0);
+	*ret_parsed = a.parsed;
+	return n;
+}
+
+/* The record with one of its members once more, and another value. */
+static void check_member_twice(const struct parser *p, const char *path, struct text record, struct text key)
+{
+	struct buf b = BUF_INIT(RECORD_MAX_BYTES);
+	uint64_t parsed;
+	assert_int_equal(buf_printf(&b, NULL, "%.*s,\"%.*s\":\"another\"}",
+				    TEXT_ARG(text_sub(record, 0, record.len - 1)), TEXT_ARG(key)),
+			 0);
+	/* zap writes a member as often as a logger was given it: llm-d's count one by one, which its samples show */
+	if ((events_of(p, buf_text(&b), &parsed) || parsed) && strcmp(p->name, "llm-d"))
+		fault("%s: %s takes a record with two '%.*s': %.*s", path, p->name, TEXT_ARG(key),
+		      TEXT_ARG(text_sub(record, 0, SHOWN)));
+	buf_done(&b);
+}
+
+/* Which of two values is meant nobody can know, and a wrong one could clear somebody: no event is made of such a record. */
+static void test_contradictions(void **state)
+{
+	static char paths[FILES_MAX][NAME_BYTES];
+	const unsigned each = rounds(20, 2);
+	unsigned members = 0;
+	(void)state;
+	faults = 0;
+	for (size_t i = 0; i < n_parsers; i++) {
+		const struct parser *p = parsers[i];
+		size_t n = p->shape == SHAPE_LINES ? samples_of(p, paths) : 0;
+		for (size_t k = 0; k < n; k++) {
+			struct buf b = BUF_INIT(64 * MIB);
+			struct text rest, line, key, value;
+			uint64_t parsed;
+			assert_true(read_file(paths[k], &b));
+			rest = buf_text(&b);
+			for (unsigned lines = 0; lines < each && text_split(&rest, '\n', &line);) {
+				struct json_scan s = scan_of(text_trim(line));
+				line = text_trim(line);
+				if (!line.len || !text_ends(line, "}") || !scan_value(&s, &value) || !scan_over(&s) ||
+				    !events_of(p, line, &parsed))
+					continue;
+				lines++;
+				s = scan_of(line);
+				assert_true(scan_open(&s, '{'));
+				while (scan_member(&s, &key) == 1 && scan_value(&s, &value)) {
+					check_member_twice(p, paths[k], line, key);
+					members++;
+				}
+			}
+			buf_done(&b);
+		}
+	}
+	print_message("# %u members\n", members);
+	assert_true(members > 500);
+	assert_int_equal(faults, 0);
+}
+
 /* --- the cross matrix of wrappers --- */
 
 struct look { /* does a format know what is inside, too? */
@@ -479,9 +554,10 @@ static void test_wrapper_matrix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_samples),   cmocka_unit_test(test_patterns),
-	    cmocka_unit_test(test_matrix),    cmocka_unit_test(test_cut_documents),
-	    cmocka_unit_test(test_strangers), cmocka_unit_test(test_wrapper_matrix),
+	    cmocka_unit_test(test_samples),        cmocka_unit_test(test_patterns),
+	    cmocka_unit_test(test_matrix),         cmocka_unit_test(test_cut_documents),
+	    cmocka_unit_test(test_strangers),      cmocka_unit_test(test_contradictions),
+	    cmocka_unit_test(test_wrapper_matrix),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -414,13 +414,55 @@ static void test_twice(void **state)
 	buf_done(&b);
 }
 
+static void check_contradicts(const char *doc, const char *want)
+{
+	struct json_value v;
+	struct text name = {NULL, 0};
+
+	assert_int_equal(json_parse(json, text_of(doc), false, &v, NULL, NULL), 0);
+	assert_int_equal(json_contradicts(v, &name, NULL), want != NULL);
+	if (want)
+		assert_true(text_is(name, want));
+}
+
+/* What a program logged twice does harm where it says two things. */
+static void test_contradicts(void **state)
+{
+	struct buf b = BUF_INIT(1 << 20);
+
+	(void)state;
+	check_contradicts("{\"a\":1,\"b\":2,\"a\":1}", NULL);
+	check_contradicts("{\"a\":1,\"b\":2,\"a\":1.0}", "a");
+	check_contradicts("{\"a\":1,\"b\":2,\"a\":\"1\"}", "a");
+	check_contradicts("{\"a\":\"x\",\"a\":\"x\",\"a\":\"y\"}", "a");
+	check_contradicts("{\"a\":null,\"a\":null,\"b\":true,\"b\":true,\"c\":1e3,\"c\":1000.0}", NULL);
+	check_contradicts("{\"a\":null,\"a\":0}", "a");
+	check_contradicts("{\"a\":18446744073709551615,\"a\":18446744073709551614}", "a");
+	check_contradicts("{\"a\":[],\"a\":[]}", "a"); /* of lists nothing is said */
+	check_contradicts("{\"X-Request-Id\":\"a\",\"x_request_id\":\"b\"}", "X-Request-Id");
+	check_contradicts("{\"X-Request-Id\":\"a\",\"x_request_id\":\"a\"}", NULL);
+	check_contradicts("{\"st\\u0061tus\":200,\"status\":500}", "status");
+	check_contradicts("[{\"a\":1},{\"a\":2},{\"b\":{\"c\":[{\"d\":1,\"d\":2}]}}]", "d");
+	for (int twin = 0; twin < 2; twin++) { /* more members than are compared each with each */
+		buf_clear(&b);
+		for (int i = 0; i < 2000; i++)
+			assert_int_equal(buf_printf(&b, NULL, "%s\"K%d\":%d", i ? "," : "{", i, i), 0);
+		assert_int_equal(buf_printf(&b, NULL, ",\"k7\":%d,\"K7\":7}", twin ? 8 : 7), 0);
+		struct json_value v;
+		struct text name;
+		assert_int_equal(json_parse(json, buf_text(&b), false, &v, NULL, NULL), 0);
+		assert_int_equal(json_contradicts(v, &name, NULL), twin);
+	}
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_types),     cmocka_unit_test(test_lenient), cmocka_unit_test(test_path),
 	    cmocka_unit_test(test_iteration), cmocka_unit_test(test_write),   cmocka_unit_test(test_mending),
 	    cmocka_unit_test(test_broken),    cmocka_unit_test(test_depth),   cmocka_unit_test(test_padding_and_size),
-	    cmocka_unit_test(test_mutations), cmocka_unit_test(test_twice),
+	    cmocka_unit_test(test_mutations), cmocka_unit_test(test_twice),   cmocka_unit_test(test_contradicts),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -120,13 +120,30 @@ static void test_scalars(void **state)
 	arena_done(&a);
 }
 
+/* Two values of one member, as long as it is among those that are compared. */
+static void test_contradicts(void **state)
+{
+	struct buf b = BUF_INIT(1 << 20);
+	(void)state;
+	assert_true(scan_contradicts(TEXT("{\"a\":1,\"b\":2,\"a\":3}")));
+	assert_false(scan_contradicts(TEXT("{\"a\":1,\"b\":{\"a\":2},\"a\": 1}")));
+	assert_false(scan_contradicts(TEXT("[{\"a\":1,\"a\":2}]")));
+	assert_false(scan_contradicts(TEXT("{\"a\":1,\"a\":")));
+	for (unsigned last = SCAN_MEMBERS_MAX - 1; last <= SCAN_MEMBERS_MAX; last++) {
+		buf_clear(&b);
+		for (unsigned i = 0; i < last; i++)
+			assert_int_equal(buf_printf(&b, NULL, "%s\"k%u\":%u", i ? "," : "{", i, i), 0);
+		assert_int_equal(buf_add_text(&b, TEXT(",\"k0\":7}"), NULL), 0);
+		assert_int_equal(scan_contradicts(buf_text(&b)), last < SCAN_MEMBERS_MAX);
+	}
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_members),
-	    cmocka_unit_test(test_depth),
-	    cmocka_unit_test(test_escapes),
-	    cmocka_unit_test(test_scalars),
+	    cmocka_unit_test(test_members), cmocka_unit_test(test_depth),       cmocka_unit_test(test_escapes),
+	    cmocka_unit_test(test_scalars), cmocka_unit_test(test_contradicts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
