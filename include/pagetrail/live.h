@@ -32,8 +32,11 @@ void live_headers_done(struct live_headers *h); /* accepts a zeroed one */
 size_t live_mask(const struct live_headers *h, char *p, size_t n);
 /* Once, when all secrets are there. */
 int live_mask_learn(struct live_headers *h, struct err *err) MUST_CHECK;
-/* The same with values of members of JSON that are keys by their name, as engines print them in their arguments. */
-size_t live_mask_members(char *p, size_t n);
+/* The same with what is a secret by its name or its form, in JSON or in text (mask_content.c). */
+size_t live_mask_content(char *p, size_t n);
+struct live_call;
+/* All of a call that may hold one; they are counted in c->masked. */
+void live_mask_call(struct live_call *c);
 
 /* --- fetch.c: calls --- */
 enum live_outcome {

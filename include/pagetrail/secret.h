@@ -19,3 +19,13 @@ struct secret {
 enum { SECRET_MIN_BYTES = 14 }; /* no shorter text holds one */
 /* The first at or after `from`. prose: a message, where "Basic authentication" is no secret. */
 bool secret_find(struct text t, size_t from, bool prose, struct secret *ret) MUST_CHECK;
+
+/* --- what a secret is called (secret_name.c), in any spelling: api_key, "API key", apiKey, HF-TOKEN, Authorization --- */
+enum secret_name {
+	SECRET_NAME_NONE,
+	SECRET_NAME_MAYBE, /* a token: unless its value is a number or a mark of a vocabulary */
+	SECRET_NAME
+};
+enum secret_name secret_name(struct text name);
+/* What stands there where no secret is given: None, null, false, "***"; and what a token may be besides. */
+bool secret_value_is_none(struct text value, enum secret_name name);

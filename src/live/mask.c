@@ -4,19 +4,14 @@
  * Escapes are undone in layers (a document inside of a string of another is escaped twice) beside a map of where each byte came from;
  * what is found in a layer is overwritten in the bytes that came.
  */
+#include "mask.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pagetrail/limits.h"
-#include "pagetrail/live.h"
 #include "pagetrail/spelling.h"
-
-struct layer {
-	char *p;
-	size_t *map; /* n + 1: where each byte begins in what came, and the end */
-	size_t n;
-};
 
 static int hex(const char *p, size_t n, unsigned digits)
 {
@@ -32,23 +27,15 @@ static int hex(const char *p, size_t n, unsigned digits)
 	return v;
 }
 
-/* One escape of JSON, or of a URL: how long it is; 0: none is there. It is never shorter than what it stands for. */
-static size_t undo(const char *p, size_t n, bool json, bool percent, char to[4], size_t *ret_n)
+static size_t undo_json(const char *p, size_t n, char to[4], size_t *ret_n)
 {
-	*ret_n = 1;
-	if (percent && *p == '%' && hex(p + 1, n - 1, 2) >= 0) {
-		to[0] = (char)hex(p + 1, n - 1, 2);
-		return 3;
-	}
-	if (!json || *p != '\\' || n < 2)
-		return 0;
 	static const char letters[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
-	const char *at = p[1] ? strchr(letters, p[1]) : NULL;
+	const char *at = n >= 2 && p[1] ? strchr(letters, p[1]) : NULL;
 	if (at) {
 		to[0] = bytes[at - letters];
 		return 2;
 	}
-	int high = p[1] == 'u' ? hex(p + 2, n - 2, 4) : -1, low = -1;
+	int high = n >= 2 && p[1] == 'u' ? hex(p + 2, n - 2, 4) : -1, low = -1;
 	if (high < 0)
 		return 0;
 	if (high >= 0xd800 && high < 0xdc00 && n >= 12 && p[6] == '\\' && p[7] == 'u')
@@ -59,14 +46,46 @@ static size_t undo(const char *p, size_t n, bool json, bool percent, char to[4],
 	return pair ? 12 : 6;
 }
 
-/* In place. Did anything change? */
-static bool peel(struct layer *l, bool json, bool percent)
+/* Of HTML: what quotes, and marks a tag. */
+static size_t undo_entity(const char *p, size_t n, char to[4])
+{
+	static const struct {
+		const char *text;
+		char as;
+	} entities[] = {{"&quot;", '"'},  {"&#34;", '"'}, {"&#x22;", '"'}, {"&apos;", '\''}, {"&#39;", '\''},
+			{"&#x27;", '\''}, {"&lt;", '<'},  {"&gt;", '>'},   {"&amp;", '&'}};
+	for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
+		if (text_starts((struct text){p, n}, entities[i].text)) {
+			to[0] = entities[i].as;
+			return strlen(entities[i].text);
+		}
+	return 0;
+}
+
+/* One escape: how long it is; 0: none is there. It is never shorter than what it stands for. */
+static size_t undo(const char *p, size_t n, unsigned how, char to[4], size_t *ret_n)
+{
+	*ret_n = 1;
+	if (how & MASK_PERCENT && *p == '%' && hex(p + 1, n - 1, 2) >= 0) {
+		to[0] = (char)hex(p + 1, n - 1, 2);
+		return 3;
+	}
+	if (how & MASK_NUL && !*p) {
+		*ret_n = 0;
+		return 1;
+	}
+	if (how & MASK_ENTITY && *p == '&')
+		return undo_entity(p, n, to);
+	return how & MASK_JSON && *p == '\\' ? undo_json(p, n, to, ret_n) : 0;
+}
+
+bool mask_peel(struct layer *l, unsigned how)
 {
 	size_t to = 0;
 	bool changed = false;
 	for (size_t at = 0; at < l->n;) {
 		char bytes[4] = {l->p[at]};
-		size_t n = 1, len = undo(l->p + at, l->n - at, json, percent, bytes, &n), from = l->map[at];
+		size_t n = 1, len = undo(l->p + at, l->n - at, how, bytes, &n), from = l->map[at];
 		changed = changed || len;
 		at += len ? len : 1;
 		for (size_t i = 0; i < n; i++, to++) {
@@ -117,7 +136,7 @@ size_t live_mask(const struct live_headers *h, char *p, size_t n)
 		for (size_t k = 0; k <= n; k++)
 			l.map[k] = k;
 		for (const char *w = ways[i]; *w && changed; w++)
-			changed = peel(&l, *w != 'p', *w != 'j');
+			changed = mask_peel(&l, (*w != 'p' ? MASK_JSON : 0) | (*w != 'j' ? MASK_PERCENT : 0));
 		if (changed)
 			masked += mask_layer(h, &l, p);
 	}
@@ -148,142 +167,4 @@ int live_mask_learn(struct live_headers *h, struct err *err)
 	for (size_t i = 0; !rc && i < h->n_secrets; i++)
 		rc = spellings_of(h->secrets[i], take_needle, h, err);
 	return rc;
-}
-
-/* --- what is a key by its name --- */
-
-/* SGLang's arguments that /server_info repeats (srt/server_args.py: api_key, admin_api_key, ssl_keyfile_password), and what
- * tools around engines call theirs. A tokenizer's bos_token and its like are none, nor are counts of tokens. */
-static bool key_name(struct text t)
-{
-	static const char *const anywhere[] = {"api_key", "apikey", "password", "secret"};
-	static const char *const words[] = {"bos_token", "eos_token",  "pad_token",   "unk_token",   "sep_token",
-					    "cls_token", "mask_token", "image_token", "video_token", "audio_token"};
-	struct layer l;
-	char name[256];
-	size_t map[257];
-	l = (struct layer){name, map, MIN(t.len, sizeof(name))};
-	memcpy(name, t.ptr, l.n);
-	for (size_t i = 0; i <= l.n; i++)
-		map[i] = i;
-	peel(&l, true, false);
-	for (size_t i = 0; i < l.n; i++)
-		name[i] = (char)(name[i] == '-' ? '_' : tolower((unsigned char)name[i]));
-	t = (struct text){name, l.n};
-	for (size_t i = 0; i < ARRAY_SIZE(anywhere); i++)
-		if (text_find(t, anywhere[i], 0) != SIZE_MAX)
-			return true;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (text_is(t, words[i]))
-			return false;
-	return t.len >= 5 && text_is(text_from(t, t.len - 5), "token");
-}
-
-static size_t skip_blanks(const char *p, size_t at, size_t n)
-{
-	while (at < n && (p[at] == ' ' || p[at] == '\t' || p[at] == '\n' || p[at] == '\r'))
-		at++;
-	return at;
-}
-
-static size_t string_end(const char *p, size_t at, size_t n)
-{
-	while (at < n && p[at] != '"')
-		at += p[at] == '\\' ? 2 : 1;
-	return MIN(at, n);
-}
-
-static size_t wipe(char *p, size_t from, size_t end)
-{
-	memset(p + from, 'x', end - from);
-	return end > from;
-}
-
-/* A value, or a list of them: every string of it. */
-static size_t mask_value(char *p, size_t at, size_t n, size_t *ret_end)
-{
-	size_t masked = 0, end;
-	bool list = at < n && p[at] == '[';
-	for (at += list; at < n; at = skip_blanks(p, at, n)) {
-		if (p[at] == '"') {
-			end = string_end(p, at + 1, n);
-			masked += wipe(p, at + 1, end);
-			at = MIN(end + 1, n);
-		} else if (list && p[at] != ']') {
-			at++;
-		} else {
-			break;
-		}
-		if (!list)
-			break;
-	}
-	*ret_end = at;
-	return masked;
-}
-
-static bool option_byte(char c)
-{
-	return isalnum((unsigned char)c) || c == '-' || c == '_';
-}
-
-/* "--api-key VALUE" and "--api-key=VALUE" inside of a string; *ret_open: the value is the next string of the list. */
-static size_t mask_options(char *p, size_t at, size_t end, bool *ret_open)
-{
-	size_t masked = 0;
-	*ret_open = false;
-	for (; at + 2 < end; at++) {
-		if (p[at] != '-' || p[at + 1] != '-')
-			continue;
-		size_t name = at += 2;
-		while (at < end && option_byte(p[at]))
-			at++;
-		if (!key_name((struct text){p + name, at - name}))
-			continue;
-		if (at == end) {
-			*ret_open = true;
-			break;
-		}
-		if (p[at] != '=' && p[at] != ' ')
-			continue;
-		while (at < end && (p[at] == '=' || p[at] == ' '))
-			at++;
-		char quote = at < end && p[at] == '\\' && at + 1 < end ? p[at + 1] : at < end ? p[at] : 0;
-		size_t from = at;
-		if (quote == '"' || quote == '\'') {
-			at += p[at] == '\\' ? 2 : 1;
-			while (at < end && p[at] != quote)
-				at++;
-		}
-		while (at < end && p[at] != ' ')
-			at++;
-		masked += wipe(p, from, at);
-	}
-	return masked;
-}
-
-/* "name" : "value", wherever it stands; strings are passed over whole, so that a value imitates no member. */
-size_t live_mask_members(char *p, size_t n)
-{
-	size_t masked = 0;
-	for (size_t at = 0; at < n; at++) {
-		bool open = false;
-		if (p[at] != '"')
-			continue;
-		size_t from = at + 1, end = string_end(p, from, n), next = skip_blanks(p, end + 1, n);
-		at = end;
-		if (next < n && p[next] == ':' && key_name((struct text){p + from, end - from})) {
-			masked += mask_value(p, skip_blanks(p, next + 1, n), n, &next);
-			at = next - 1;
-			continue;
-		}
-		masked += mask_options(p, from, end, &open);
-		if (open && next < n && p[next] == ',') {
-			next = skip_blanks(p, next + 1, n);
-			if (next < n && p[next] == '"') {
-				masked += mask_value(p, next, n, &next);
-				at = next - 1;
-			}
-		}
-	}
-	return masked;
 }

@@ -260,6 +260,8 @@ static int done(void *ctx, struct live_call *call, struct err *err)
 	struct flight *f = call->ctx;
 	struct live_answer a;
 	int rc = live_answer_read(&a, buf_text(&call->answer), f->probe->stream, err);
+	if (!rc && !a.text.len) /* an error; in text of a model nothing is touched that may be a marker */
+		live_mask_call(call);
 	if (!rc)
 		rc = put_plan_members(p, &p->lines, f->probe, f->id, err);
 	if (!rc)

@@ -97,7 +97,7 @@ static int done(void *ctx, struct live_call *call, struct err *err)
 	(void)err;
 	const struct document *d = &documents[v->document];
 	v->busy = false;
-	call->masked += d->json ? live_mask_members(call->answer.ptr, call->answer.len) : 0;
+	live_mask_call(call);
 	bool older = call->outcome == LIVE_NOT_THERE && v->path + 1 < PATHS && d->paths[v->path + 1];
 	v->path = older ? v->path + 1 : 0;
 	v->document += older ? 0 : 1;

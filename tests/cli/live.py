@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # live.py - snapshot against nodes that behave and nodes that do not: what is kept, told and counted, and what never is
 import base64
+import contextlib
 import json
 import os
 import socket
@@ -116,6 +117,32 @@ def spelled_keys(box):
         expect(word not in kept, f"{word} is masked")
     expect(got["eos_token"] == "</s>" and got["argv"][2:] == ["--x", "kept-arg"] and got["command"].endswith(" --port 1"), f"no more than that: {got}")
     expect(got["version"] == body["version"], "still read")
+
+
+def secrets_anywhere(box):
+    """What is a secret by its name or form is in nothing that is kept, whatever was asked for, and whatever the status."""
+    key = "tk-none0none1none2none"
+    body = {"version": "0.5.21", "internal_states": [{"x": 1}], "model_path": "/m", "max_tokens": 16, "tokenizer_path": "/models/t", "eos_token": "</s>",
+            "api_key": key, "Api-Key": {"v": key}, "authorization": f"Bearer {key}", "env": [f"HF_TOKEN={key}", "MAX_TOKENS=4096"],
+            "server_args": f"ServerArgs(api_key='{key}', tokenizer_path='/models/t')", "tokens": key, "nested": json.dumps({"credential": key})}
+    plain = json.dumps(body)
+    forms = {"plain": plain, "html": "<html>" + plain, "bom": "\ufeff" + plain, "cut": plain[:-9], "wide": plain.encode("utf-16"),
+             "python": repr(body), "lines": f"# HELP x\nup 1\nAuthorization: Bearer {key}\nHF_TOKEN={key}\n"}
+    statuses = ("200 OK", "206 Partial Content", "302 Found", "401 Unauthorized", "404 Not Found", "500 Oops")
+
+    def behave(form, status):
+        return lambda *_: answer(form, status, [f"Location: http://127.0.0.1:1/?token={key}", f"X-Request-Id: api_key={key}"])
+    with contextlib.ExitStack() as stack:
+        nodes = [f"{name}-{status[:3]}={stack.enter_context(Stub(behave(form, status))).url}" for name, form in forms.items() for status in statuses]
+        doc = box.json("snapshot", "any.ptc", *nodes, code=1)
+    expect(len(by_node(doc)) == len(nodes) and all(r["masked"] for r in doc["rows"]), f"each answer had some: {doc['rows']}")
+    kept = [box.run("show", "any.ptc", "--source", str(r["source"]), "--all").stdout for r in box.json("sql", "any.ptc", "select source from source")["rows"]]
+    for one in kept:
+        expect(key.encode() not in one and base64.b64encode(key.encode())[:-4] not in one, f"no key: {one}")
+    for word in (b"/models/t", b"MAX_TOKENS=4096", b"</s>"):
+        # all answers but those of UTF-16, in Base64, and of lines
+        expect(b"".join(kept).count(word) >= 5 * len(statuses), f"no more than that: {word}, {kept}")
+    nowhere(box, "any.ptc", key)
 
 
 def not_whole(box):
@@ -289,6 +316,7 @@ with Box() as box:
     os.chmod(box.write("headers", f"# for the test\nAuthorization: {KEY}\n"), 0o600)
     healthy(box)
     spelled_keys(box)
+    secrets_anywhere(box)
     not_whole(box)
     misbehaving(box)
     lists_of_nodes(box)

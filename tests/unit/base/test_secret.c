@@ -115,10 +115,74 @@ static void test_find(void **state)
 	assert_true(text_is(s.key, "sk-" NONE17));
 }
 
+/* One list for members, options, variables and headers, in any spelling. */
+static void test_names(void **state)
+{
+	static const char *const secrets[] = {"api_key",
+					      "API key",
+					      "apiKey",
+					      "X-Api-Key",
+					      "admin_api_key",
+					      "ssl_keyfile_password",
+					      "OPENAI_API_KEY",
+					      "client-secret",
+					      "credentials",
+					      "Proxy-Authorization",
+					      "AWS_SECRET_ACCESS_KEY",
+					      "DB_PWD",
+					      "openai key"};
+	static const char *const maybe[] = {"HF_TOKEN",  "HFToken", "hf-token", "accessToken", "token",  "tokens",
+					    "apiTokens", "auth",    "cookie",   "Set-Cookie",  "id_jwt", "user_token"};
+	static const char *const none[] = {"",
+					   "max_tokens",
+					   "num_tokens",
+					   "tokenizer_path",
+					   "eos_token",
+					   "bosToken",
+					   "token_usage",
+					   "eos_token_id",
+					   "max_new_tokens",
+					   "special_tokens",
+					   "time_to_first_token",
+					   "PWD",
+					   "key",
+					   "monkey",
+					   "forward_pass",
+					   "tokenizer",
+					   "author",
+					   "stop-token",
+					   "__",
+					   "prompt_tokens"};
+	char name[600];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+		if (secret_name(text_of(secrets[i])) != SECRET_NAME)
+			fail_msg("%s", secrets[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(maybe); i++)
+		if (secret_name(text_of(maybe[i])) != SECRET_NAME_MAYBE)
+			fail_msg("%s", maybe[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		if (secret_name(text_of(none[i])) != SECRET_NAME_NONE)
+			fail_msg("%s", none[i]);
+	memset(name, 'A', sizeof(name)); /* of a long one its end */
+	memcpy(name + sizeof(name) - 8, "_api_key", 8);
+	assert_int_equal(secret_name((struct text){name, sizeof(name)}), SECRET_NAME);
+
+	assert_true(secret_value_is_none(TEXT(""), SECRET_NAME));
+	assert_true(secret_value_is_none(TEXT("None"), SECRET_NAME));
+	assert_true(secret_value_is_none(TEXT("*****"), SECRET_NAME));
+	assert_false(secret_value_is_none(TEXT("1234"), SECRET_NAME));
+	assert_true(secret_value_is_none(TEXT("1234"), SECRET_NAME_MAYBE));
+	assert_true(secret_value_is_none(TEXT("<|im_end|>"), SECRET_NAME_MAYBE));
+	assert_false(secret_value_is_none(TEXT("<"), SECRET_NAME_MAYBE));
+	assert_false(secret_value_is_none(TEXT("abc"), SECRET_NAME_MAYBE));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_secrets), cmocka_unit_test(test_cut),
-					   cmocka_unit_test(test_find)};
+					   cmocka_unit_test(test_find), cmocka_unit_test(test_names)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,12 @@ static void headers_are_private(void **state)
 	assert_int_equal(live_mask(NULL, back, strlen(back)), 0);
 }
 
-static void keys_in_json_are_masked(void **state)
+#define S "s3cret-of-nobody"
+#define X "xxxxxxxxxxxxxxxx"
+#define K "sk-none0none1none2none"
+#define Y "xxxxxxxxxxxxxxxxxxxxxx"
+
+static void secrets_are_masked(void **state)
 {
 	(void)state;
 	static const struct {
@@ -77,22 +82,88 @@ static void keys_in_json_are_masked(void **state)
 	    {"{\"api_key\":\"abc\",\"b\":1}", "{\"api_key\":\"xxx\",\"b\":1}", 1},
 	    {"{\"api_key\" :\n \"a\\\"c\"}", "{\"api_key\" :\n \"xxxx\"}", 1},
 	    {"{\"api_key\":null,\"x_api_key\":\"abc\"}", "{\"api_key\":null,\"x_api_key\":\"xxx\"}", 1},
-	    {"{\"a\":\"say \\\"api_key\\\":\\\"abc\\\"\"}", "{\"a\":\"say \\\"api_key\\\":\\\"abc\\\"\"}", 0},
 	    {"[{\"admin_api_key\":\"q\"},{\"api_key\":\"r\"}]", "[{\"admin_api_key\":\"x\"},{\"api_key\":\"x\"}]", 2},
 	    {"{\"api_key\":\"", "{\"api_key\":\"", 0},
 	    {"{\"api_key\":\"abc", "{\"api_key\":\"xxx", 1},
 	    {"{\"api_key\":\"abc\\", "{\"api_key\":\"xxxx", 1},
 	    {"{\"api_key\"", "{\"api_key\"", 0},
 	    {"\"", "\"", 0},
-	    {"", "", 0}};
+	    {"", "", 0},
+	    /* names in any spelling, values of any shape */
+	    {"{\"Api-Key\":{\"v\":\"" S "\"},\"z\":\"k\"}", "{\"Api-Key\":{\"v\":\"" X "\"},\"z\":\"k\"}", 1},
+	    {"{\"apiKey\":[\"" S "\",[\"" S "\"]]}", "{\"apiKey\":[\"" X "\",[\"" X "\"]]}", 2},
+	    {"{\"api key\":\"" S "\"}", "{\"api key\":\"" X "\"}", 1},
+	    {"{\"api\\u005fkey\":\"" S "\"}", "{\"api\\u005fkey\":\"" X "\"}", 1},
+	    {"{\"tokens\":\"" S "\"}", "{\"tokens\":\"" X "\"}", 1},
+	    {"{\"HFToken\":\"" S "\"}", "{\"HFToken\":\"" X "\"}", 1},
+	    {"{\"authorization\":\"Bearer " S "\"}", "{\"authorization\":\"xxxxxxx" X "\"}", 1},
+	    {"{\"credential\":\"" S "\"}", "{\"credential\":\"" X "\"}", 1},
+	    {"{\"password\":12345678,\"n\":-1.5e3}", "{\"password\":99999999,\"n\":-1.5e3}", 1},
+	    {"{\"name\":\"HF_TOKEN\",\"value\":\"" S "\"}", "{\"name\":\"HF_TOKEN\",\"value\":\"" X "\"}", 1},
+	    /* in strings */
+	    {"{\"e\":[\"HF_TOKEN=" S "\",\"A=b\"]}", "{\"e\":[\"HF_TOKEN=" X "\",\"A=b\"]}", 1},
+	    {"{\"a\":\"ServerArgs(api_key='" S "', x=1)\"}", "{\"a\":\"ServerArgs(api_key='" X "', x=1)\"}", 1},
+	    {"{\"a\":\"api_key='" S "\",\"b\":\"it's\"}", "{\"a\":\"api_key='" X "\",\"b\":\"it's\"}", 1},
+	    {"{\"a\":\"say \\\"api_key\\\":\\\"abc\\\"\"}", "{\"a\":\"say \\\"api_key\\\":\\\"xxx\\\"\"}", 1},
+	    {"{\"a\":\"{\\\"b\\\":\\\"{\\\\\\\"api_key\\\\\\\":\\\\\\\"abc\\\\\\\"}\\\"}\"}",
+	     "{\"a\":\"{\\\"b\\\":\\\"{\\\\\\\"api_key\\\\\\\":\\\\\\\"xxx\\\\\\\"}\\\"}\"}", 1},
+	    {"{\"c\":\"x --api-key " S " --port 1\"}", "{\"c\":\"x --api-key " X " --port 1\"}", 1},
+	    {"{\"c\":[\"--api-key\",\"" S "\",\"-x\"]}", "{\"c\":[\"--api-key\",\"" X "\",\"-x\"]}", 1},
+	    {"{\"m\":\"wrong key " K ".\"}", "{\"m\":\"wrong key " Y ".\"}", 1},
+	    {"{\"u\":\"https://me:" S "@host/x\"}", "{\"u\":\"https://me:" X "@host/x\"}", 1},
+	    /* in text, whatever its form */
+	    {"<html>{\"api_key\": \"" S "\"}", "<html>{\"api_key\": \"" X "\"}", 1},
+	    {"\xef\xbb\xbf{\"api_key\": \"" S "\"}", "\xef\xbb\xbf{\"api_key\": \"" X "\"}", 1},
+	    {"API key: " S "\nnext: 1", "API key: " X "\nnext: 1", 1},
+	    {"Authorization: Basic " S " x\r\nHost: h", "Authorization: xxxxxxxx" X "\r\nHost: h", 1},
+	    {"HF_TOKEN=" S "&b=1", "HF_TOKEN=" X "&b=1", 1},
+	    {"['--api-key', '" S "', '--x']", "['--api-key', '" X "', '--x']", 1},
+	    {"<api_key>" S "</api_key>", "<api_key>" X "</api_key>", 1},
+	    {"{&quot;api_key&quot;: &quot;" S "&quot;}", "{&quot;api_key&quot;: &quot;" X "&quot;}", 1},
+	    {"?api%5fkey%3d" S "%26b", "?api%5fkey%3d" X "%26b", 1},
+	    {"up{api_key=\"" S "\",le=\"1\"} 1\n", "up{api_key=\"" X "\",le=\"1\"} 1\n", 1},
+	    {"-----BEGIN PRIVATE KEY-----\n" S "\n-----END PRIVATE KEY-----",
+	     "-----BEGIN PRIVATE KEY-----x" X "x-----END PRIVATE KEY-----", 1},
+	    {"x [\"HF_TOKEN=" S "\",\"A=b\"]", "x [\"HF_TOKEN=" X "\",\"A=b\"]", 1},
+	    {"api_key=b'" S "', a='b'", "api_key=xx" X "', a='b'", 1},
+	    {"api_key=SecretStr('" S "'), a='b'", "api_key=xxxxxxxxxxx" X "'), a='b'", 1},
+	    /* what is no secret */
+	    {"{\"max_tokens\":16,\"num_tokens\":\"16\",\"tokenizer_path\":\"/m\",\"eos_token\":\"</"
+	     "s>\",\"auth\":\"none\","
+	     "\"max_total_num_tokens\":681274,\"special_tokens\":[\"<|im_end|>\"],\"speculative_token_map\":\"/t\"}",
+	     NULL, 0},
+	    {"{\"a\":\"ServerArgs(tokenizer_path='/m', tokenizer_mode='auto', api_key=None, admin_api_key=None, "
+	     "bos_token='<s>', token='<s>', max_prefill_tokens=16384)\"}",
+	     NULL, 0},
+	    {"sglang:token_usage{model_name=\"m\",token=\"5\"} 0.25\nsglang:num_used_tokens 7\nprompt tokens: many\n",
+	     NULL, 0},
+	    {"{\"e\":[\"PWD=/srv\",\"MAX_TOKENS=5\",\"TOKENIZERS_PARALLELISM=false\"],\"u\":\"http://a:1/b@c\"}", NULL,
+	     0},
+	    {"{\"error\":\"not authorized: a key is required; Bearer authentication\"}", NULL, 0},
+	};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		size_t n = strlen(cases[i].in);
+		const char *in = cases[i].in, *out = cases[i].out ? cases[i].out : in;
+		size_t n = strlen(in), got;
 		char *exact = malloc(n ? n : 1); /* so that a sanitizer sees a byte too many */
-		memcpy(exact, cases[i].in, n);
-		assert_int_equal(live_mask_members(exact, n), cases[i].n);
-		assert_memory_equal(exact, cases[i].out, n);
+		memcpy(exact, in, n);
+		got = live_mask_content(exact, n);
+		if (got != cases[i].n || memcmp(exact, out, n) != 0)
+			fail_msg("'%s' became '%.*s', %zu masked", in, (int)n, exact, got);
+		/* and of each beginning of it nothing is read that is not there */
+		for (size_t k = 0; k < n; k++) {
+			char *part = malloc(k ? k : 1);
+			memcpy(part, in, k);
+			live_mask_content(part, k);
+			free(part);
+		}
 		free(exact);
 	}
+	/* UTF-16 */
+	char wide[2 * sizeof("api_key='" S "'")] = {0};
+	for (size_t i = 0; i < sizeof("api_key='" S "'") - 1; i++)
+		wide[2 * i] = ("api_key='" S "'")[i];
+	assert_int_equal(live_mask_content(wide, sizeof(wide)), 1);
+	assert_null(memchr(wide + 2 * strlen("api_key='"), 's', 2 * strlen(S)));
 }
 
 static void bytes_stay_exact(void **state)
@@ -185,8 +256,8 @@ static void lists(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(headers_are_private), cmocka_unit_test(keys_in_json_are_masked),
-	    cmocka_unit_test(bytes_stay_exact), cmocka_unit_test(addresses), cmocka_unit_test(lists)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(headers_are_private), cmocka_unit_test(secrets_are_masked),
+					   cmocka_unit_test(bytes_stay_exact), cmocka_unit_test(addresses),
+					   cmocka_unit_test(lists)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
