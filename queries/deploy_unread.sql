@@ -15,6 +15,7 @@ SELECT s.path, s.worker, s.format, s.unparsed,
         FROM (SELECT * FROM reject r WHERE r.source = s.source ORDER BY byte_off, reason LIMIT 8)) AS refs
 FROM source s
 WHERE s.status IN ('unrecognised', 'failed')
-      OR (s.unparsed > 0 AND s.format IN ('docker-inspect', 'kubernetes', 'model-info', 'prometheus', 'python-packages', 'sbom',
-                                          'sglang-server-info'))
+      -- a document of a format that says what is installed, or what a process is
+      OR (s.unparsed > 0 AND json_valid(s.format_basis)
+          AND EXISTS (SELECT 1 FROM json_each(s.format_basis, '$.document') WHERE value IN ('install', 'boot')))
 ORDER BY s.path, s.source

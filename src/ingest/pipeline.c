@@ -282,6 +282,21 @@ static int add_map(struct buf *b, const struct parser *parser, struct err *err)
 	return m && rc == 0 ? buf_json_string(b, map_text(m), err) : rc;
 }
 
+/* document: what kinds of events a document of this format gives, when it is understood. */
+static int add_document(struct buf *b, const struct parser *parser, struct err *err)
+{
+	const char *comma = "";
+	if (!parser || parser->shape != SHAPE_DOCUMENT)
+		return 0;
+	int rc = buf_add_text(b, TEXT(",\"document\":["), err);
+	for (unsigned k = 0; k < EVENT_KINDS && rc == 0; k++)
+		if (parser->emits >> k & 1) {
+			rc = buf_printf(b, err, "%s\"%s\"", comma, event_kinds[k].name);
+			comma = ",";
+		}
+	return rc ? rc : buf_add_char(b, ']', err);
+}
+
 /* by: whose events these are; head: head.h. */
 static int add_basis(struct buf *b, const struct detection *d, const struct stack *stack, bool asked,
 		     const struct head *head, struct err *err)
@@ -289,6 +304,8 @@ static int add_basis(struct buf *b, const struct detection *d, const struct stac
 	int rc = buf_add_text(b, TEXT("{\"by\":\"" PAGETRAIL_VERSION "\""), err);
 	if (rc == 0)
 		rc = head_put(head, b, err);
+	if (rc == 0)
+		rc = add_document(b, stack->parser, err);
 	if (rc == 0 && asked) {
 		rc = buf_add_text(b, TEXT(",\"reason\":\"asked for\""), err);
 		rc = rc ? rc : add_map(b, stack->parser, err);

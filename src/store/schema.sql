@@ -25,7 +25,7 @@ CREATE TABLE source(
   stored_bytes   INTEGER,          -- size of the file as given
   container      TEXT NOT NULL,    -- none, or e.g. gzip, tar+zstd
   format         TEXT,             -- parser's name; NULL when unrecognised
-  format_basis   TEXT NOT NULL,    -- JSON: by (version), head (head.h), score, runner_up, runner_up_score, records, reason, map, map_sha256
+  format_basis   TEXT NOT NULL,    -- JSON: by (version), head (head.h), document (kinds of events that one of this format gives), score, runner_up, runner_up_score, records, reason, map, map_sha256
   worker         TEXT,             -- name of the worker whose log this is
   worker_alias   TEXT,             -- another name for it (file stem, when the records name host:port)
   worker_basis   TEXT,             -- option, sources, wrapper, record, path
