@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sbom.c - format sbom: what a bill of materials says is in an image (CycloneDX 1.x and SPDX 2.x, both as JSON)
+/* sbom.c - format sbom: what a bill of materials says is in an image (CycloneDX 1.x as JSON or XML, SPDX 2.x as JSON or tag-value)
  *
  * Field names: CycloneDX/specification schema/bom-1.6.schema.json and bom-1.7; spdx/spdx-spec 2.3 schemas/spdx-schema.json. Also as
  * the predicate of an in-toto Statement (its subject is then the image), and below "SPDX" or "sbom", as buildx and GitHub wrap it.
@@ -10,6 +10,8 @@
  * it is refused. A list shows what was built, not what runs.
  */
 #include "installed.h"
+#include "sbom_tags.h"
+#include "sbom_xml.h"
 
 enum { DESCRIBES_MAX = 16, PROPERTIES_MAX = 256, REFS_MAX = 64, PURL_MAX = 4 * NAME_MAX_BYTES };
 
@@ -339,15 +341,24 @@ static struct json_value find_bom(struct json_value doc)
 	return is_cyclonedx(doc) || is_spdx(doc) ? doc : (struct json_value){0};
 }
 
-static int record(struct parse *p, struct text record)
+/* The document as JSON, whatever it is written in. */
+static int open_document(struct parse *p, struct text t, struct buf *told, struct json_value *ret)
 {
-	struct bom b = {.p = p, .from.at = STAMP_INIT};
-	struct text rest = collected_header(record, &b.from.at);
+	bool xml = t.ptr[0] == '<', tags = !xml && is_bom_tags(t);
+
+	if (!xml && !tags)
+		return parse_document(p, t, p->padded, ret);
+	int r = xml ? bom_of_xml(p, t, told) : bom_of_tags(p, t, told);
+	if (r == ERR_LIMIT)
+		return parse_refuse(p, "too_long");
+	return r ? r : parse_document(p, buf_text(told), false, ret);
+}
+
+static int take_document(struct parse *p, struct text rest, struct bom b, struct buf *told)
+{
 	struct json_value doc, bom;
 
-	if (!rest.len)
-		return RECORD_CONTEXT;
-	int r = parse_document(p, rest, p->padded, &doc);
+	int r = open_document(p, rest, told, &doc);
 	if (r)
 		return r;
 	bom = find_bom(doc);
@@ -369,12 +380,30 @@ static int record(struct parse *p, struct text record)
 	return r ? r : b.found ? RECORD_PARSED : RECORD_CONTEXT;
 }
 
+static int record(struct parse *p, struct text record)
+{
+	struct bom b = {.p = p, .from.at = STAMP_INIT};
+	struct buf told = BUF_INIT(4 * DOCUMENT_MAX_BYTES);
+	struct text rest = collected_header(record, &b.from.at);
+
+	if (!rest.len)
+		return RECORD_CONTEXT;
+	/* a cut shortens the last value to another one, where nothing closes */
+	if (is_bom_tags(rest) && record.ptr[record.len - 1] != '\n')
+		return parse_refuse(p, "torn");
+	int r = take_document(p, rest, b, &told);
+	buf_done(&told);
+	return r;
+}
+
 static enum bid bid(struct parse *p, struct text record)
 {
 	struct stamp at = STAMP_INIT;
 	struct text rest = collected_header(record, &at);
 	struct json_value doc;
 
+	if (rest.len && (rest.ptr[0] == '<' ? is_bom_xml(rest) : is_bom_tags(rest)))
+		return BID_STRONG;
 	if (!rest.len || rest.ptr[0] != '{')
 		return BID_NO;
 	size_t cyclonedx = text_find(rest, "\"bomFormat\"", 0), spdx = text_find(rest, "\"spdxVersion\"", 0);
@@ -392,8 +421,9 @@ static enum bid bid(struct parse *p, struct text record)
 
 const struct parser parser_sbom = {
     .name = "sbom",
-    .summary = "bills of materials: CycloneDX and SPDX 2 as JSON, also in an in-toto statement",
-    .checked = "schemas of CycloneDX 1.6, 1.7; SPDX 2.3 of syft, CycloneDX 1.4 of trivy by their output",
+    .summary =
+	"bills of materials: CycloneDX as JSON or XML, SPDX 2 as JSON or tag-value; JSON also in an in-toto statement",
+    .checked = "schemas of CycloneDX 1.6, 1.7, JSON and XML; SPDX 2.3 of syft, CycloneDX 1.4 of trivy by their output",
     .shape = SHAPE_DOCUMENT,
     .emits = 1u << EVENT_INSTALL,
     .bid = bid,

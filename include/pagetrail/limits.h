@@ -110,6 +110,7 @@
 #define JOIN_SPAN_MAX_BYTES      (64 * MIB)
 /* JSON nesting accepted from logs. */
 #define JSON_DEPTH_MAX           64
+#define XML_DEPTH_MAX            64 /* a bill of materials nests as its JSON does */
 /* PCRE2: a pattern that backtracks more than this is a miss, not a hang. */
 #define PATTERN_MATCH_LIMIT      100000
 #define PATTERN_DEPTH_LIMIT      1000

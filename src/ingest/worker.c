@@ -128,8 +128,8 @@ bool worker_is_generic(struct text t)
 static bool is_suffix(struct text t)
 {
 	static const char *const suffixes[] = {
-	    "gz",  "zst",  "zstd",  "xz",     "bz2",  "lz4", "tar", "tgz", "tzst", "txz",  "tbz2", "zip", "log", "logs",
-	    "txt", "json", "jsonl", "ndjson", "text", "tsv", "csv", "old", "bak",  "orig", "out",  "err", "bin",
+	    "gz",  "zst",  "zstd",  "xz",     "bz2",  "lz4", "tar", "tgz", "tzst", "txz", "tbz2", "zip", "log", "logs",
+	    "txt", "json", "jsonl", "ndjson", "text", "tsv", "csv", "xml", "old",  "bak", "orig", "out", "err", "bin",
 	};
 	return one_of(t, suffixes, ARRAY_SIZE(suffixes)) || worker_is_generic(t);
 }
