@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- deploy_window: responses of affected boots, and when the last one was
 -- question: Until when did each boot with the defect serve responses?
+-- param:  :at time ns  responses until then; not given: of the whole case
 -- column: replica text -  worker
 -- column: boot_started_at time ns  start of its boot; none: before the log begins
 -- column: role text -  prefill, decode or unified
@@ -19,6 +20,6 @@ SELECT b.replica, b.boot_started_at, b.role, b.version, b.verdict, count(DISTINC
        min(coalesce(r.finished_ns, r.started_ns)) AS first_served_at,
        max(coalesce(r.finished_ns, r.started_ns)) AS last_served_at
 FROM leg l CROSS JOIN b ON b.boot = l.boot CROSS JOIN response r ON r.request = l.request
-WHERE r.delivered <> 'no'
+WHERE r.delivered <> 'no' AND (:at IS NULL OR coalesce(r.finished_ns, r.started_ns) <= :at)
 GROUP BY b.replica, b.boots
 ORDER BY last_served_at, b.replica, b.boots

@@ -53,7 +53,7 @@
           <xsl:choose>
             <xsl:when test="r:first-fixed"><xsl:text> </xsl:text>A first replica ran the fix at <xsl:apply-templates select="r:first-fixed" mode="time"/>;
               after that, <xsl:call-template name="count"><xsl:with-param name="value" select="/r:report/r:section[@id = 'after']/r:table/@rows"/></xsl:call-template> responses are of boots not known to have it.</xsl:when>
-            <xsl:otherwise><xsl:text> </xsl:text>When a first replica ran the fix is not known.</xsl:otherwise></xsl:choose><xsl:if test="/r:report/r:header/r:parameter[@name = 'at']"> Both are of the whole case, whatever time is judged.</xsl:if></p>
+            <xsl:otherwise><xsl:text> </xsl:text>When a first replica ran the fix is not known.</xsl:otherwise></xsl:choose><xsl:if test="/r:report/r:header/r:parameter[@name = 'at']"> Both are of what came until the time that is judged, by all that the case knows of the boots.</xsl:if></p>
         <p><b>Configuration:</b><xsl:text> </xsl:text><xsl:call-template name="share"><xsl:with-param name="id">context_exceeds</xsl:with-param></xsl:call-template> replicas in service have a context window larger than
           their pool; of <xsl:call-template name="n"><xsl:with-param name="id">context_unknown</xsl:with-param></xsl:call-template> that is not known.</p>
         <p><b>Evidence:</b><xsl:text> </xsl:text><xsl:call-template name="share"><xsl:with-param name="id">observed</xsl:with-param></xsl:call-template> replicas were observed by then;

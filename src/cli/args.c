@@ -31,10 +31,14 @@ static int take_value(const struct option_spec *spec, const char *value, struct 
 			return err_set(err, ERR_USAGE, "option %s needs a value that is not empty", spec->name);
 		*(const char **)spec->value = value;
 		return 0;
-	case OPTION_INT: {
+	case OPTION_INT:
+	case OPTION_COUNT: {
 		int64_t n;
 		if (!text_int64(t, &n) || n < 0)
 			return err_set(err, ERR_USAGE, "option %s takes a whole number, not '%s'", spec->name, value);
+		if (!n && spec->kind == OPTION_COUNT)
+			return err_set(err, ERR_USAGE, "option %s takes a whole number of at least 1, not '%s'",
+				       spec->name, value);
 		*(int64_t *)spec->value = n;
 		return 0;
 	}

@@ -14,8 +14,9 @@
 #include "pagetrail/stamp.h"
 
 /* --- args.c: options may stand anywhere; "--" ends them; --name=value and --name value --- */
-/* OPTION_FILE: a text that may be missing, which means "-", standard output. */
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_FILE, OPTION_INT, OPTION_TIME, OPTION_PARAM };
+/* OPTION_FILE: a text that may be missing, which means "-", standard output. OPTION_COUNT: at least 1, so that 0 may stand
+ * for what was not given. */
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_FILE, OPTION_INT, OPTION_COUNT, OPTION_TIME, OPTION_PARAM };
 struct option_spec {
 	const char *name; /* "--json" */
 	enum option_kind kind;

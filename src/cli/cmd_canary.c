@@ -144,18 +144,18 @@ static int run(int argc, char **argv, struct err *err)
 	const char *markers = NULL;
 	struct plan_args plan = {-1, -1, -1, -1, -1};
 	const struct option_spec options[] = {{"--markers", OPTION_TEXT, &markers},
-					      {"--plan", OPTION_INT, &plan.markers},
+					      {"--plan", OPTION_COUNT, &plan.markers},
 					      {"--seed", OPTION_INT, &plan.seed},
-					      {"--over-limit", OPTION_INT, &plan.over_limit},
-					      {"--context", OPTION_INT, &plan.context}};
+					      {"--over-limit", OPTION_COUNT, &plan.over_limit},
+					      {"--context", OPTION_COUNT, &plan.context}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), shared, ARRAY_SIZE(shared), 0, 1, err);
 	if (rc)
 		return rc;
 	plan.limit = ask.rows.limit; /* of rows otherwise */
-	if (plan.markers < 0 && (plan.over_limit >= 0 || plan.context >= 0))
-		return err_set(err, ERR_USAGE, "--over-limit and --context are for --plan");
+	if (plan.markers < 0 && (plan.over_limit >= 0 || plan.context >= 0 || plan.seed >= 0))
+		return err_set(err, ERR_USAGE, "--seed, --over-limit and --context are for --plan");
 	if (plan.markers >= 0)
 		return args.n || markers
 			   ? err_set(err, ERR_USAGE, "--plan prints a list of markers: no case, no --markers")

@@ -186,6 +186,8 @@ static int over_query(struct case_file *c, const char *sql, const char *name, in
 	int rc = q ? buf_printf(&b, err, "%s FROM (%s)", sql, q->sql) : err_set(err, ERR_BUG, "no query '%s'", name);
 	if (!rc)
 		rc = sql_prepare(&s, c, b.ptr, err);
+	if (!rc && sql_param(s, ":at"))
+		rc = sql_int(s, sql_param(s, ":at"), asked.at_ns, err);
 	if (!rc)
 		rc = sql_step(s, err);
 	if (rc == 1) {
@@ -231,35 +233,41 @@ static int add_unread(struct case_file *c, struct rows *r, struct err *err)
 
 static int add_window(struct case_file *c, struct rows *r, struct err *err)
 {
+	/* the same moment as that query's; with --at neither knows what came later */
+	static const char first[] = "SELECT min(fixed_since) FROM deploy() WHERE fix = 'fixed' AND verdict <> "
+				    "'conflicting' AND (?1 IS NULL OR fixed_since <= ?1)";
+	CLEANUP(sql_endp) struct sql *s = NULL;
 	int64_t end = TIME_UNKNOWN, n = 0, after = 0, fixed = TIME_UNKNOWN, sure = TIME_UNKNOWN;
 	char at[40], quoted[48], json[160];
 	int rc = over_query(c, "SELECT max(last_served_at), sum(responses)", "deploy_window", &end, &n, err);
 	if (!rc)
 		rc = over_query(c, "SELECT count(*), sum(class IN ('C1', 'C2'))", "deploy_served_after_fix", &after,
 				&sure, err);
-	if (!rc) /* the same moment as that query's */
-		rc = ask_int(c,
-			     "SELECT coalesce(min(fixed_since), -1) FROM deploy() WHERE fix = 'fixed' AND verdict <> "
-			     "'conflicting'",
-			     &fixed, err);
-	if (rc)
+	if (!rc)
+		rc = sql_prepare(&s, c, first, err);
+	if (!rc)
+		rc = sql_int(s, 1, asked.at_ns, err);
+	if (!rc)
+		rc = sql_step(s, err);
+	if (rc < 0)
 		return rc;
+	fixed = rc == 1 ? sql_get_time(s, 0) : TIME_UNKNOWN;
 	stamp_format(end, at, sizeof(at));
 	snprintf(quoted, sizeof(quoted), "\"%s\"", at);
 	rows_extra(r, "affected_window_end", *at ? text_of(quoted) : TEXT("null"));
 	if (*at)
 		rows_note(r, "The last response of a boot that is known to be affected ended at %s.", at);
-	stamp_format(fixed == -1 ? TIME_UNKNOWN : fixed, at, sizeof(at));
+	stamp_format(fixed, at, sizeof(at));
 	snprintf(quoted, sizeof(quoted), "\"%s\"", at);
 	snprintf(json, sizeof(json), "{\"first_fixed_at\":%s,\"responses\":%" PRId64 ",\"C1_C2\":%" PRId64 "}",
 		 *at ? quoted : "null", after, sure == TIME_UNKNOWN ? 0 : sure);
 	rows_extra(r, "served_after_fix", text_of(json));
 	if (after)
-		rows_note(r,
-			  "%" PRId64
-			  " response%s served by boots not known to have the fix after a replica first had it, "
-			  "at %s: 'query CASE deploy_served_after_fix'.",
-			  after, after == 1 ? " was" : "s were", at);
+		rows_note(
+		    r,
+		    "%" PRId64 " response%s served by boots not known to have the fix after a replica first had it, "
+		    "at %s: 'query CASE deploy_served_after_fix%s'.",
+		    after, after == 1 ? " was" : "s were", at, asked.at_ns == TIME_UNKNOWN ? "" : " --param at=T");
 	return 0;
 }
 

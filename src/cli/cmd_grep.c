@@ -323,7 +323,7 @@ static int run(int argc, char **argv, struct err *err)
 {
 	struct rows_options o = ROWS_OPTIONS_INIT;
 	int64_t source = 0;
-	const struct option_spec own[] = {{"--source", OPTION_INT, &source}};
+	const struct option_spec own[] = {{"--source", OPTION_COUNT, &source}};
 	const struct option_spec shared[] = {ROWS_OPTIONS(o)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, own, ARRAY_SIZE(own), shared, ARRAY_SIZE(shared), 2, 2, err);

@@ -309,11 +309,11 @@ static int run(int argc, char **argv, struct err *err)
 	struct ingest_options o = {.wrappers = wrappers, .n_wrappers = n_wrappers, .stop = &system_stop};
 	CLEANUP(site_close) struct site_formats site = {0};
 	const char *map = NULL, *id = NULL, *title = NULL, *progress = NULL;
-	int64_t jobs = system_cpus();
+	int64_t jobs = MIN(system_cpus(), 256u);
 	const struct option_spec options[] = {
 	    {"--format", OPTION_TEXT, &o.format}, {"--worker", OPTION_TEXT, &o.worker},
 	    {"--source-tz", OPTION_TEXT, &o.tz},  {"--sources", OPTION_TEXT, &o.sources_csv},
-	    {"--map", OPTION_TEXT, &map},         {"--jobs", OPTION_INT, &jobs},
+	    {"--map", OPTION_TEXT, &map},         {"--jobs", OPTION_COUNT, &jobs},
 	    {"--plan", OPTION_FLAG, &o.plan},     {"--id", OPTION_TEXT, &id},
 	    {"--title", OPTION_TEXT, &title},     {"--progress", OPTION_TEXT, &progress},
 	    {"--tz", OPTION_TEXT, &o.tz},
@@ -331,7 +331,7 @@ static int run(int argc, char **argv, struct err *err)
 	rc = progress_open(&run.progress, progress, err);
 	if (rc)
 		return rc;
-	if (jobs < 1 || jobs > 256) {
+	if (jobs > 256) {
 		err_set(err, ERR_USAGE, "--jobs takes 1 to 256");
 		return err_hint(err, "without it there is one for each CPU");
 	}

@@ -90,11 +90,11 @@ static int not_allowed(struct err *err)
 
 static int check_numbers(const struct probe_args *a, struct err *err)
 {
-	if (a->max_requests < 1 || a->max_requests > LIVE_PROBES_MAX)
+	if (a->max_requests > LIVE_PROBES_MAX)
 		return err_set(err, ERR_USAGE, "--max-requests takes 1 to %d", LIVE_PROBES_MAX);
-	if (a->max_seconds < 1 || a->max_seconds > 7 * 24 * 3600)
+	if (a->max_seconds > 7 * 24 * 3600)
 		return err_set(err, ERR_USAGE, "--max-seconds takes 1 to %d", 7 * 24 * 3600);
-	if (a->max_tokens < 1 || a->max_tokens > 4096)
+	if (a->max_tokens > 4096)
 		return err_set(err, ERR_USAGE, "--max-tokens takes 1 to 4096");
 	return 0;
 }
@@ -235,9 +235,9 @@ static int run(int argc, char **argv, struct err *err)
 					      {"--model", OPTION_TEXT, &a.model},
 					      {"--api", OPTION_TEXT, &a.api},
 					      {"--rate", OPTION_TEXT, &a.rate},
-					      {"--max-requests", OPTION_INT, &a.max_requests},
-					      {"--max-seconds", OPTION_INT, &a.max_seconds},
-					      {"--max-tokens", OPTION_INT, &a.max_tokens},
+					      {"--max-requests", OPTION_COUNT, &a.max_requests},
+					      {"--max-seconds", OPTION_COUNT, &a.max_seconds},
+					      {"--max-tokens", OPTION_COUNT, &a.max_tokens},
 					      {"--no-rid", OPTION_FLAG, &a.no_rid},
 					      {"--i-may-test-this-endpoint", OPTION_FLAG, &a.allowed},
 					      LIVE_OPTIONS(live)};

@@ -98,7 +98,7 @@ static int check(struct report_options *o, const struct asked *a, struct err *er
 		return err_set(err, ERR_USAGE, "--case-key and --new-case-key exclude each other");
 	if (a->round && strcmp(a->round, "hour") != 0 && strcmp(a->round, "day") != 0)
 		return err_set(err, ERR_USAGE, "--round takes hour or day, not '%s'", a->round);
-	if (a->issue < 1 || a->issue > 100000)
+	if (a->issue > 100000)
 		return err_set(err, ERR_USAGE, "--issue takes a number from 1 to 100000");
 	struct text list = text_of(o->forms ? o->forms : ""), part;
 	while (o->forms && text_split(&list, ',', &part))
@@ -224,7 +224,7 @@ static int write_reports(int argc, char **argv, struct err *err)
 				   .on_searched = on_searched};
 	const struct option_spec options[] = {{"--out", OPTION_TEXT, &o.out_dir},
 					      {"--audience", OPTION_TEXT, &a.audience},
-					      {"--issue", OPTION_INT, &a.issue},
+					      {"--issue", OPTION_COUNT, &a.issue},
 					      {"--tenant", OPTION_TEXT, &a.tenant},
 					      {"--case-key", OPTION_TEXT, &a.key},
 					      {"--new-case-key", OPTION_TEXT, &a.new_key},

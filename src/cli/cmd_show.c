@@ -68,7 +68,7 @@ static int run(int argc, char **argv, struct err *err)
 	int64_t source = -1;
 	bool all = false, raw = false;
 	const struct option_spec options[] = {
-	    {"--source", OPTION_INT, &source}, {"--all", OPTION_FLAG, &all}, {"--raw", OPTION_FLAG, &raw}};
+	    {"--source", OPTION_COUNT, &source}, {"--all", OPTION_FLAG, &all}, {"--raw", OPTION_FLAG, &raw}};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, options, ARRAY_SIZE(options), NULL, 0, 1, -1, err);
 	if (rc)

@@ -11,7 +11,7 @@ static int run(int argc, char **argv, struct err *err)
 	struct rehearsal_options o = {.scenario = "incident"};
 	const struct option_spec options[] = {{"--scenario", OPTION_TEXT, &o.scenario},
 					      {"--seed", OPTION_INT, &seed},
-					      {"--requests", OPTION_INT, &requests},
+					      {"--requests", OPTION_COUNT, &requests},
 					      {"--allocator", OPTION_TEXT, &o.allocator},
 					      {"--list", OPTION_FLAG, &list}};
 	struct args args;
@@ -29,8 +29,6 @@ static int run(int argc, char **argv, struct err *err)
 	}
 	o.dir = args.at[0];
 	o.seed = (uint64_t)seed;
-	if (requests == 0)
-		return err_set(err, ERR_USAGE, "--requests takes at least 1");
 	o.requests = requests < 0 ? 0 : requests;
 	rc = rehearsal_write(&o, err);
 	if (rc)

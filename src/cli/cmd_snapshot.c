@@ -174,7 +174,7 @@ static int run(int argc, char **argv, struct err *err)
 	struct live_pods pods = {0};
 	const char *file = NULL;
 	const struct option_spec options[] = {{"--nodes", OPTION_TEXT, &file},
-					      {"--port", OPTION_INT, &pods.port},
+					      {"--port", OPTION_COUNT, &pods.port},
 					      {"--https", OPTION_FLAG, &pods.https},
 					      LIVE_OPTIONS(live)};
 	const struct option_spec shared[] = {ROWS_OPTIONS(rows)};

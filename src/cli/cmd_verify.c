@@ -271,9 +271,9 @@ static int run(int argc, char **argv, struct err *err)
 {
 	struct rows_options o = ROWS_OPTIONS_INIT;
 	const char *head = NULL;
-	int64_t jobs = system_cpus();
+	int64_t jobs = MIN(system_cpus(), 256u);
 	unsigned char sha[SHA256_BYTES];
-	const struct option_spec own[] = {{"--head", OPTION_TEXT, &head}, {"--jobs", OPTION_INT, &jobs}};
+	const struct option_spec own[] = {{"--head", OPTION_TEXT, &head}, {"--jobs", OPTION_COUNT, &jobs}};
 	const struct option_spec shared[] = {ROWS_OPTIONS(o)};
 	struct args args;
 	int rc = args_parse(&args, argc, argv, own, ARRAY_SIZE(own), shared, ARRAY_SIZE(shared), 1, 1, err);
@@ -282,7 +282,7 @@ static int run(int argc, char **argv, struct err *err)
 	if (head && !sha256_unhex(text_of(head), sha))
 		return err_set(err, ERR_USAGE, "--head takes the 64 hex digits that a command printed as journal head");
 	if (jobs > 256)
-		return err_set(err, ERR_USAGE, "--jobs takes at most 256");
+		return err_set(err, ERR_USAGE, "--jobs takes 1 to 256");
 	system_keep_memory(128 << 20);
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = case_open(&c, args.at[0], CASE_INSPECT, err);
@@ -291,7 +291,7 @@ static int run(int argc, char **argv, struct err *err)
 	system_catch_stop();
 	case_stop_on(c, &system_stop);
 	const struct rows_column columns[] = {{TEXT("where"), CELL_TEXT}, {TEXT("fault"), CELL_TEXT}};
-	struct run run = {.err = err, .jobs = (unsigned)MAX(jobs, 1)};
+	struct run run = {.err = err, .jobs = (unsigned)jobs};
 	rc = rows_open(&run.rows, &o, args.at[0], TEXT("verify"), columns, ARRAY_SIZE(columns), NULL, err);
 	if (rc)
 		return rc;

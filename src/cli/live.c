@@ -26,9 +26,9 @@ int live_args_open(struct live_args *a, int64_t total_s, unsigned parallel, stru
 		rc = seconds("--timeout", a->total, total_s, &o->total_ms, err);
 	if (rc)
 		return rc;
-	if (a->max_bytes == 0 || a->max_bytes > (int64_t)LIVE_BYTES_MAX)
+	if (a->max_bytes > (int64_t)LIVE_BYTES_MAX)
 		return err_set(err, ERR_USAGE, "--max-bytes takes 1 to %zu", LIVE_BYTES_MAX);
-	if (a->parallel == 0 || a->parallel > LIVE_PARALLEL_MAX)
+	if (a->parallel > LIVE_PARALLEL_MAX)
 		return err_set(err, ERR_USAGE, "--parallel takes 1 to %d", LIVE_PARALLEL_MAX);
 	o->max_bytes = a->max_bytes < 0 ? LIVE_BYTES : (size_t)a->max_bytes;
 	o->parallel = a->parallel < 0 ? parallel : (unsigned)a->parallel;

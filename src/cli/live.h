@@ -15,9 +15,9 @@ struct live_args {
 #define LIVE_OPTIONS(a)                                                                               \
 	{"--cacert", OPTION_TEXT, &(a).cacert}, {"--header-file", OPTION_TEXT, &(a).headers},         \
 	    {"--connect-timeout", OPTION_TEXT, &(a).connect}, {"--timeout", OPTION_TEXT, &(a).total}, \
-	    {"--max-bytes", OPTION_INT, &(a).max_bytes},                                              \
+	    {"--max-bytes", OPTION_COUNT, &(a).max_bytes},                                            \
 	{                                                                                             \
-		"--parallel", OPTION_INT, &(a).parallel                                               \
+		"--parallel", OPTION_COUNT, &(a).parallel                                             \
 	}
 /* Checks them and reads the file of headers. total_s: seconds where nobody says otherwise; parallel likewise. */
 int live_args_open(struct live_args *a, int64_t total_s, unsigned parallel, struct err *err) MUST_CHECK;

@@ -131,7 +131,7 @@ int publish_check(struct publish *p, struct err *err)
 		rc = check_needs("--contact", p->contact != NULL, "--csaf", csaf, err);
 	if (!rc)
 		rc = check_needs("--replicas", p->replicas != NULL, "--csaf", csaf, err);
-	if (!rc && (p->issue < 0 || p->issue > ISSUE_MAX))
+	if (!rc && (p->issue > ISSUE_MAX))
 		rc = err_set(err, ERR_USAGE, "--issue takes a number from 1 to %d", ISSUE_MAX);
 	if (!rc)
 		rc = check_words("--publisher", p->publisher, err);

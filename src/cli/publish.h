@@ -16,7 +16,7 @@ struct publish {
 };
 #define PUBLISH_OPTIONS(p)                                                                               \
 	{"--csaf", OPTION_TEXT, &(p).csaf}, {"--statement", OPTION_TEXT, &(p).statement},                \
-	    {"--key", OPTION_TEXT, &(p).key}, {"--issue", OPTION_INT, &(p).issue},                       \
+	    {"--key", OPTION_TEXT, &(p).key}, {"--issue", OPTION_COUNT, &(p).issue},                     \
 	    {"--publisher", OPTION_TEXT, &(p).publisher}, {"--namespace", OPTION_TEXT, &(p).name_space}, \
 	    {"--contact", OPTION_TEXT, &(p).contact},                                                    \
 	{                                                                                                \

@@ -145,7 +145,7 @@ int rehearsal_write(const struct rehearsal_options *o, struct err *err)
 		return ERR_USAGE;
 	}
 	if (o->requests < 0 || o->requests > REQUESTS_MAX)
-		return err_set(err, ERR_USAGE, "the number of requests must lie between 1 and %d", REQUESTS_MAX);
+		return err_set(err, ERR_USAGE, "--requests takes 1 to %d", REQUESTS_MAX);
 	bool shuffled = o->allocator && !strcmp(o->allocator, "shuffled");
 	if (o->allocator && !shuffled && strcmp(o->allocator, "sorted")) {
 		err_set(err, ERR_USAGE, "there is no allocator \"%s\"", o->allocator);

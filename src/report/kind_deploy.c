@@ -61,9 +61,10 @@ static const char replicas_sql[] =
     " total(k AND verdict <> 'retired' AND context_exceeds_pool = 'unknown') AS context_unknown,"
     " max(judged_at) AS \"judged-at\" FROM d";
 
-/* the same moment as that of deploy_served_after_fix.sql: of the whole case, whatever time is judged */
+/* the same moment as that of deploy_served_after_fix.sql */
 static const char first_sql[] = "SELECT min(fixed_since) AS \"first-fixed\" FROM deploy()"
-				" WHERE fix = 'fixed' AND verdict <> 'conflicting'";
+				" WHERE fix = 'fixed' AND verdict <> 'conflicting'"
+				" AND (:at IS NULL OR fixed_since <= :at)";
 
 /* deploy_window.sql, over its rows */
 static const char window_sql[] =
@@ -71,7 +72,7 @@ static const char window_sql[] =
     "SELECT count(DISTINCT r.response) AS served_affected, max(coalesce(r.finished_ns, r.started_ns)) AS "
     "\"served-last\""
     " FROM leg l CROSS JOIN b ON b.boot = l.boot CROSS JOIN response r ON r.request = l.request WHERE r.delivered <> "
-    "'no'";
+    "'no' AND (:at IS NULL OR coalesce(r.finished_ns, r.started_ns) <= :at)";
 
 static const char case_sql[] =
     "SELECT count(*) AS sources, total(status <> 'ingested') AS sources_unread, total(records) AS records,"
@@ -124,7 +125,7 @@ static const struct section sections[] = {
      .shown = "replica=Replica,boot_started_at=Started,role=Role,version=Version,verdict=Verdict,responses=Responses,"
 	      "first_served_at=First response,last_served_at=Last response",
      .text = "The latest of these is the end of the affected window: neither a release nor the start of a rollout is. "
-	     "Of the whole case, whatever time is judged."},
+	     "Responses until the time that is judged, by all that the case knows of the boots."},
     {.id = "after",
      .title = "Served without the fix after it was there",
      .query = "deploy_served_after_fix",

@@ -112,6 +112,12 @@ with Box() as box:
            f"served after the fix: {doc['served_after_fix']}")
     after = box.json("query", "case.ptc", "deploy_served_after_fix", "--policy", "policy.json")["rows"]
     expect([r["prefill_replica"] for r in after] == ["served-0"], f"by whom: {after}")
+    for t, first, n in (("2026-09-01T08:29:59Z", None, 0), ("2026-09-01T08:30:00Z", "2026-09-01T08:30:00Z", 0), (after[0]["served_at"], "2026-09-01T08:30:00Z", 1)):
+        then = deploy(box, "case.ptc", "--at", t)[0]["served_after_fix"]
+        expect(then["first_fixed_at"] == first and then["responses"] == n, f"at {t} nothing is known of later: {then}")
+        told = box.run("deploy", "case.ptc", "--policy", "policy.json", "--at", t, code=1).stdout.decode()
+        expect(("after a replica first had it" in " ".join(told.split())) == bool(n), f"nor in the notes: {told}")
+        expect(len(box.json("query", "case.ptc", "deploy_served_after_fix", "--policy", "policy.json", "--param", f"at={t}")["rows"]) == n, "nor the query")
     expect(doc["affected_window_end"] is None, f"no response of an affected boot, got {doc['affected_window_end']}")
     pairs = {(p["prefill_replica"], p["decode_replica"]): p for p in doc["pairs"]}
     expect(pairs["fixed-0", "affected-0"]["mismatch_tokens"] == 1048570 - 681274, f"limits of a pair: {pairs['fixed-0', 'affected-0']}")

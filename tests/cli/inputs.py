@@ -240,3 +240,30 @@ with Box() as box:
     for args, code in ((("--tz", "Foo"), 2), (("--sources", "nofile"), 3), (("--format", "none-such"), 2), (("--map", "nofile"), 3), (("--jobs", "0"), 2)):
         one_line_error(box.run("ingest", "new.ptc", "a.log", *args, code=code))
         expect(not os.path.exists(box.path("new.ptc")), f"{args}: no case")
+
+# a number out of range is refused by its option's name; 0 never stands for "not given"
+NUMBERS = {  # verb and what else it needs, the least, the most
+    ("ingest", "--jobs"): (("case.ptc", "a.jsonl"), 1, 256), ("verify", "--jobs"): (("case.ptc",), 1, 256),
+    ("grep", "--source"): (("case.ptc", "x"), 1, None), ("show", "--source"): (("case.ptc", "--all"), 1, None),
+    ("canary", "--plan"): ((), 1, 100000), ("canary", "--seed"): (("--plan", "1"), 0, None),
+    ("canary", "--over-limit"): (("--plan", "1", "--limit", "100"), 1, 100000), ("canary", "--context"): (("--plan", "1", "--over-limit", "1", "--limit", "100"), 101, None),
+    ("probe", "--max-requests"): (("case.ptc", "--endpoint", "http://127.0.0.1:1", "--plan", "a.jsonl", "--i-may-test-this-endpoint"), 1, None), ("probe", "--max-seconds"): (("case.ptc", "--endpoint", "http://127.0.0.1:1", "--plan", "a.jsonl", "--i-may-test-this-endpoint"), 1, 604800),
+    ("probe", "--max-tokens"): (("case.ptc", "--endpoint", "http://127.0.0.1:1", "--plan", "a.jsonl", "--i-may-test-this-endpoint"), 1, 4096), ("report", "--issue"): (("case.ptc", "scope"), 1, 100000),
+    ("simulate", "--seed"): (("out",), 0, None), ("simulate", "--requests"): (("out",), 1, 400000), ("snapshot", "--port"): (("case.ptc", "http://127.0.0.1:1"), 1, 65535),
+    ("timeline", "--margin"): (("case.ptc", "--around", "x"), 0, 366 * 24 * 3600), ("info", "--limit"): (("case.ptc",), 0, None),
+    ("deploy", "--issue"): (("case.ptc", "--csaf", "x.json"), 1, 100000), ("snapshot", "--max-bytes"): (("case.ptc", "http://127.0.0.1:1"), 1, None),
+    ("snapshot", "--parallel"): (("case.ptc", "http://127.0.0.1:1"), 1, None)}
+with Box() as box:
+    box.write("a.jsonl", PAGES)
+    box.run("ingest", "case.ptc", "a.jsonl")
+    before = sorted(os.listdir(box.dir))
+    for (verb, option), (args, least, most) in NUMBERS.items():
+        for wrong in (str(least - 1), "-5", "1.5", "0x10", "7 ", "", str(2**64 + 1), *([str(most + 1)] if most else [])):
+            line = one_line_error(box.run(verb, *args, option, wrong, code=2))
+            expect(option in line, f"{verb} {option} {wrong!r}: {line}")
+    expect(sorted(os.listdir(box.dir)) == before, "nothing is made")
+    for args in (("case.ptc", "--seed", "5"), ("case.ptc", "--context", "5")):
+        expect("--plan" in one_line_error(box.run("canary", *args, code=2)), f"{args} without a plan")
+listed = subprocess.run(["grep", "-rhoE", '"--[a-z-]+", OPTION_(INT|COUNT)', os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/cli")],
+                        capture_output=True, text=True).stdout.splitlines()
+expect(listed and {one.split('"')[1] for one in listed} <= {option for _, option in NUMBERS}, f"each option with a number has a row above: {listed}")
