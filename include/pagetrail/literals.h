@@ -10,13 +10,13 @@
 struct literals;        /* compiled; immutable, may be shared between threads */
 struct literals_thread; /* what one thread needs to search */
 
-/* The texts are not kept. Empty ones are a bug. ERR_LIMIT where the CPU cannot do it (it needs SSSE3). */
+/* The list is copied, the bytes that it names must outlive it. Empty ones are a bug. ERR_LIMIT where the CPU cannot do it (it needs SSSE3). */
 int literals_compile(struct literals **ret, const struct text *list, size_t n, struct err *err) MUST_CHECK;
 void literals_free(struct literals *l); /* accepts NULL */
 int literals_thread_new(struct literals_thread **ret, const struct literals *l, struct err *err) MUST_CHECK;
 void literals_thread_free(struct literals_thread *t); /* accepts NULL */
 
-/* Calls found() for each place where a string ends, in order of that: which = place in the list, end = behind its last byte.
+/* Calls found() for each place where a string ends, in no order that means anything: which = place in the list, end = behind its last byte.
  * found() returns 0 to go on, or ERR_*, which ends the search. */
 int literals_search(const struct literals *l, struct literals_thread *t, struct text bytes,
 		    int (*found)(void *ctx, size_t which, size_t end), void *ctx, struct err *err) MUST_CHECK;
