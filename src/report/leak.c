@@ -397,17 +397,27 @@ void leak_leave_out(struct leak *l, struct text form)
 	look_for_texts(&s, form, false);
 }
 
-bool leak_waive(struct leak *l, struct text name)
+static bool leave_out(struct leak *l, struct text name, enum leak_kind kind)
 {
 	unsigned class = name.len ? class_of(name.len) : 0;
 	uint64_t tail = name.len ? tail_hash(name.ptr + name.len, class) : 0, hash = text_hash(name);
 	bool there = false;
 	for (uint32_t i = l->n && name.len ? *head_of(l, tail) : 0; i; i = l->needles[i].next) {
 		struct needle *n = &l->needles[i];
-		if (n->tail != tail || n->hash != hash || n->len != name.len || n->kind != LEAK_TENANT)
+		if (n->tail != tail || n->hash != hash || n->len != name.len || n->kind != kind)
 			continue;
 		l->left_out += !n->left_out;
 		n->left_out = there = true;
 	}
 	return there;
+}
+
+bool leak_waive(struct leak *l, struct text name)
+{
+	return leave_out(l, name, LEAK_TENANT);
+}
+
+void leak_not_an_id(struct leak *l, struct text name)
+{
+	(void)leave_out(l, name, LEAK_REQUEST);
 }

@@ -26,6 +26,8 @@ int leak_add_time(struct leak *l, int64_t ns, uint32_t tenant, struct err *err) 
 void leak_allow_time(struct leak *l, int64_t ns);
 /* What stands in the empty form is nobody's: it is left out from here on. */
 void leak_leave_out(struct leak *l, struct text form);
+/* It is also the name of something that is nobody's, such as a model: as the id of a request it is looked for no more. */
+void leak_not_an_id(struct leak *l, struct text name);
 /* A person says that this name of a tenant is a common word: it is looked for no more. False: no tenant has it. */
 bool leak_waive(struct leak *l, struct text name);
 

@@ -29,7 +29,7 @@ static int load_tenants(struct leak *l, struct case_file *c, const struct audien
 	return rc;
 }
 
-enum { BOOKS = ROW_TABLES, REQUESTS_AT_ONCE = 1 << 15, TIMES_MAX = 64 };
+enum { BOOKS = ROW_TABLES, REQUESTS_AT_ONCE = 1 << 15, TIMES_MAX = 64, MODELS_MAX = 256 };
 struct tables {
 	struct row_book *books[BOOKS];
 	struct row_range *ranges[BOOKS];
@@ -37,6 +37,9 @@ struct tables {
 	unsigned n_times;
 	uint32_t *tenants; /* by request */
 	int64_t n;         /* requests */
+	struct arena arena;
+	struct text models[MODELS_MAX]; /* each once */
+	unsigned n_models;
 };
 
 static void ranges_free(struct tables *t)
@@ -50,7 +53,8 @@ static void ranges_free(struct tables *t)
 static int open_books(struct tables *t, struct case_file *c, struct err *err)
 {
 	static const uint32_t columns[BOOKS] = {
-	    [ROWS_REQUEST] = 1u << REQUEST_TENANT | 1u << REQUEST_NAME | 1u << REQUEST_FIRST_NS | 1u << REQUEST_LAST_NS,
+	    [ROWS_REQUEST] = 1u << REQUEST_TENANT | 1u << REQUEST_NAME | 1u << REQUEST_MODEL | 1u << REQUEST_FIRST_NS |
+			     1u << REQUEST_LAST_NS,
 	    [ROWS_ALIAS] = 1u << ALIAS_VALUE,
 	    [ROWS_LEG] = 1u << LEG_ROW_STARTED_NS | 1u << LEG_ROW_FINISHED_NS,
 	    [ROWS_RESPONSE] = 1u << RESPONSE_STARTED_NS | 1u << RESPONSE_FINISHED_NS};
@@ -86,6 +90,18 @@ static int add_times(struct leak *l, struct tables *t, enum row_table table, uns
 	return MIN(rc, 0);
 }
 
+/* The last one is mostly the one again. */
+static int add_model(struct tables *t, struct text model, struct err *err)
+{
+	for (unsigned i = t->n_models; i-- > 0;)
+		if (text_eq(t->models[i], model))
+			return 0;
+	if (!model.len || t->n_models == MODELS_MAX)
+		return 0;
+	t->models[t->n_models] = arena_text(&t->arena, model);
+	return t->models[t->n_models].ptr ? (t->n_models++, 0) : err_nomem(err);
+}
+
 static int add_request(struct leak *l, struct tables *t, struct err *err)
 {
 	struct row_range *q = t->ranges[ROWS_REQUEST], *alias = t->ranges[ROWS_ALIAS];
@@ -94,7 +110,9 @@ static int add_request(struct leak *l, struct tables *t, struct err *err)
 	t->n_times = 0;
 	if (request >= 1 && request <= t->n)
 		t->tenants[request] = tenant;
-	int rc = leak_add(l, LEAK_REQUEST, row_range_text(q, REQUEST_NAME), tenant, err);
+	int rc = add_model(t, row_range_text(q, REQUEST_MODEL), err);
+	if (!rc)
+		rc = leak_add(l, LEAK_REQUEST, row_range_text(q, REQUEST_NAME), tenant, err);
 	if (!rc)
 		rc = add_time(l, t, row_range_int(q, REQUEST_FIRST_NS), tenant, err);
 	if (!rc)
@@ -162,13 +180,18 @@ static int load_reads(struct leak *l, const struct tables *t, struct facts *f, s
 int leak_load(struct leak *l, struct facts *f, const struct audience_key *audience, struct err *err)
 {
 	struct tables t = {.n_times = 0};
+	arena_init(&t.arena, 64 * MIB);
 	int rc = load_tenants(l, f->c, audience, err);
 	if (!rc)
 		rc = load_requests(l, &t, f->c, err);
 	if (!rc)
 		rc = load_reads(l, &t, f, err);
+	/* somebody may have called a request like a model: then its name says nothing of that request */
+	for (unsigned i = 0; !rc && i < t.n_models; i++)
+		leak_not_an_id(l, t.models[i]);
 	for (int i = 0; i < BOOKS; i++)
 		row_book_close(t.books[i]);
 	free(t.tenants);
+	arena_done(&t.arena);
 	return rc;
 }
