@@ -10,7 +10,7 @@
   <xsl:key name="number" match="r:number" use="@id"/>
   <!-- names of queries and commands are for who has the case -->
   <xsl:variable name="inside" select="/r:report/r:header/r:audience = 'internal'"/>
-  <xsl:variable name="stem"><xsl:value-of select="/r:report/@kind"/><xsl:for-each select="/r:report/r:header/r:reference">-<xsl:value-of select="."/></xsl:for-each>-<xsl:value-of select="/r:report/r:header/r:issue"/></xsl:variable>
+  <xsl:variable name="stem"><xsl:value-of select="/r:report/@kind"/><xsl:for-each select="/r:report/@of">-<xsl:value-of select="."/></xsl:for-each><xsl:for-each select="/r:report/r:header/r:reference">-<xsl:value-of select="."/></xsl:for-each>-<xsl:value-of select="/r:report/r:header/r:issue"/></xsl:variable>
   <xsl:variable name="file" select="concat($stem, '.xml')"/>
 
   <!-- what a kind says itself -->
@@ -147,7 +147,7 @@
   </xsl:template>
 
   <xsl:template match="r:table[not(r:row)]">
-    <p class="empty">0 rows<xsl:if test="$inside"> (query <code><xsl:value-of select="@query"/></code><xsl:if test="@classes">, classes <xsl:value-of select="@classes"/></xsl:if>)</xsl:if>: <xsl:value-of select="@empty-means"/>.</p>
+    <p class="empty">0 rows<xsl:if test="$inside and @query"> (query <code><xsl:value-of select="@query"/></code><xsl:if test="@classes">, classes <xsl:value-of select="@classes"/></xsl:if>)</xsl:if>: <xsl:value-of select="@empty-means"/>.</p>
   </xsl:template>
 
   <xsl:template match="r:table[r:row and @page-rows = 0]">
@@ -160,9 +160,9 @@
     <xsl:variable name="shown" select="count($columns)"/>
     <xsl:variable name="rows" select="@page-rows"/>
     <div class="scroll" tabindex="0" role="region" aria-label="{../@title}: {@title}">
-      <table class="q-{@query}">
+      <table class="q-{@query}{substring('delta', 1, 5 * not(@query))}">
         <caption><xsl:call-template name="count"><xsl:with-param name="value" select="@rows"/></xsl:call-template> rows<xsl:if test="$rows &lt; @rows">, the first
-          <xsl:call-template name="count"><xsl:with-param name="value" select="$rows"/></xsl:call-template> printed; more in <code><xsl:value-of select="$file"/></code></xsl:if><xsl:if test="$inside">;
+          <xsl:call-template name="count"><xsl:with-param name="value" select="$rows"/></xsl:call-template> printed; more in <code><xsl:value-of select="$file"/></code></xsl:if><xsl:if test="$inside and @query">;
           query <code><xsl:value-of select="@query"/></code><xsl:if test="@classes">, classes <xsl:value-of select="@classes"/></xsl:if></xsl:if></caption>
         <thead><tr>
           <xsl:for-each select="$columns[@below = 'false']"><th scope="col" class="{@type} {@style}" title="{.}"><xsl:value-of select="@label"/></th></xsl:for-each>

@@ -17,6 +17,9 @@
 #define DOCUMENT_MAX_BYTES       (16 * MIB)
 /* Answers, and tables of regimes, that a person writes. */
 #define SIDE_FILE_MAX_BYTES      (4 * MIB)
+/* An earlier issue of a report, whose tables have 20,000 rows at most; its tree takes some ten times as much memory. */
+#define BEFORE_MAX_BYTES         (128 * MIB)
+#define ISSUE_MAX                100000
 /* A policy: an OSV document with some thousands of versions; and its list of commits, about a million lines. */
 #define POLICY_MAX_BYTES         (4 * MIB)
 #define POLICY_COMMITS_MAX_BYTES (64 * MIB)

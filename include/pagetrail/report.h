@@ -22,6 +22,14 @@ struct report_searched {
 	uint64_t left_out;     /* too short, or words of the form itself */
 };
 
+/* An earlier issue of a report, as its XML: valid by report.rng, of no document type, and no delta itself; else ERR_INPUT. */
+struct report_before;
+int report_before_open(struct report_before **ret, struct text content, const struct report_asset *assets, size_t n,
+		       struct err *err) MUST_CHECK;
+void report_before_free(struct report_before *b); /* accepts NULL */
+const char *report_before_kind(const struct report_before *b);
+int report_before_issue(const struct report_before *b);
+
 struct report_options {
 	const char *kind;     /* "scope"; NULL: all that this case has something to say in, with a notice a tenant */
 	const char *tenant;   /* of a notice; else NULL */
@@ -33,6 +41,8 @@ struct report_options {
 	struct text answers;        /* to blanks, as reports/answers.rng says; ptr NULL: none */
 	const struct text *waived;  /* names of tenants that are common words, as a person says: not searched for */
 	size_t n_waived;
+	/* NULL: the report itself; else what came, went or changed since this issue of it, which must be of the same kind, case and readers */
+	const struct report_before *before;
 	const struct dsse_key *sign; /* seals each document; NULL: check sums alone */
 	bool approved;               /* by a person: refused while a blank is open */
 	const char *regime;          /* of a worksheet; NULL: each */

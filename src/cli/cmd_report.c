@@ -8,6 +8,8 @@
 #include "pagetrail/inventory.h"
 #include "pagetrail/report.h"
 
+#define NOT_GIVEN INT64_MIN
+
 static int on_file(void *ctx, struct text path)
 {
 	(void)ctx;
@@ -26,7 +28,7 @@ static int on_searched(void *ctx, const struct report_searched *s)
 
 struct asked {
 	const char *tenant, *audience, *key, *new_key, *note, *round, *answers, *regimes, *holidays, *sign, *inventory,
-	    *at;
+	    *before, *at;
 	int64_t issue;
 	struct params waived; /* name of a tenant, and why it may stand in papers of others */
 	bool all;
@@ -98,8 +100,8 @@ static int check(struct report_options *o, const struct asked *a, struct err *er
 		return err_set(err, ERR_USAGE, "--case-key and --new-case-key exclude each other");
 	if (a->round && strcmp(a->round, "hour") != 0 && strcmp(a->round, "day") != 0)
 		return err_set(err, ERR_USAGE, "--round takes hour or day, not '%s'", a->round);
-	if (a->issue > 100000)
-		return err_set(err, ERR_USAGE, "--issue takes a number from 1 to 100000");
+	if (a->issue < 1 || a->issue > ISSUE_MAX)
+		return err_set(err, ERR_USAGE, "--issue takes a number from 1 to %d", ISSUE_MAX);
 	struct text list = text_of(o->forms ? o->forms : ""), part;
 	while (o->forms && text_split(&list, ',', &part))
 		if (!text_is(part, "json") && !text_is(part, "md") && !text_is(part, "txt") && !text_is(part, "csv") &&
@@ -195,6 +197,30 @@ static int take_deployment(struct report_options *o, const struct asked *a, stru
 	return a->inventory ? inventory_load(inventory, a->inventory, say_note, NULL, err) : 0;
 }
 
+DEFINE_CLEANUP(struct report_before *, report_before_free)
+
+/* A delta is asked for as itself, and is of the kind of the earlier issue, with all that goes with that kind. */
+static int take_before(struct report_options *o, struct asked *a, struct report_before **before, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(BEFORE_MAX_BYTES);
+	bool delta = !a->all && !strcmp(o->kind, "delta");
+	if (delta != (a->before != NULL)) {
+		err_set(err, ERR_USAGE, delta ? "a delta needs --before FILE" : "--before goes with the kind delta");
+		return err_hint(err, "FILE is the XML of an earlier issue");
+	}
+	int rc = delta ? buf_add_file(&b, a->before, "earlier issue", err) : 0;
+	if (!rc && delta)
+		rc = report_before_open(before, buf_text(&b), report_assets, n_report_assets, err);
+	if (rc)
+		return rc;
+	if (delta)
+		o->kind = report_before_kind(*before);
+	o->before = *before;
+	if (a->issue == NOT_GIVEN)
+		a->issue = delta ? report_before_issue(*before) + 1 : 1;
+	return 0;
+}
+
 static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
@@ -212,7 +238,7 @@ static int write_report(const char *path, struct ask *ask, struct report_options
 static int write_reports(int argc, char **argv, struct err *err)
 {
 	struct ask ask = ASK_INIT;
-	struct asked a = {.issue = 1};
+	struct asked a = {.issue = NOT_GIVEN};
 	struct case_key key = {.id = ""};
 	struct dsse_key *signer = NULL;
 	struct report_options o = {.out_dir = ".",
@@ -242,7 +268,8 @@ static int write_reports(int argc, char **argv, struct err *err)
 					      {"--waive", OPTION_PARAM, &a.waived},
 
 					      {"--inventory", OPTION_TEXT, &a.inventory},
-					      {"--at", OPTION_TEXT, &a.at}};
+					      {"--at", OPTION_TEXT, &a.at},
+					      {"--before", OPTION_TEXT, &a.before}};
 	const struct option_spec shared[] = {ASK_OPTIONS(ask)};
 	CLEANUP(texts_done) struct texts texts = TEXTS_INIT;
 	struct args args;
@@ -252,7 +279,10 @@ static int write_reports(int argc, char **argv, struct err *err)
 	if (a.all == (args.n == 2))
 		return err_set(err, ERR_USAGE, "name one kind of report, or give --all");
 	o.kind = a.all ? NULL : args.at[1];
-	rc = check(&o, &a, err);
+	CLEANUP(report_before_freep) struct report_before *before = NULL;
+	rc = take_before(&o, &a, &before, err);
+	if (!rc)
+		rc = check(&o, &a, err);
 	if (!rc)
 		rc = texts_read(&texts, &o, &a, err);
 	CLEANUP(inventory_freep) struct inventory *inventory = NULL;
@@ -295,6 +325,7 @@ const struct command command_report = {
 	    "  notice-exposed, notice-recipient, notice-none\n"
 	    "                     to a tenant: was read by others, received others' text, neither\n"
 	    "  public             totals\n"
+	    "  delta              what came, went or changed since an earlier issue of one of these\n"
 	    "  lint FILE…         words that a disclosure may not use, as 'lint' does\n"
 	    "  --all              all of them, a notice for each tenant that is concerned\n"
 	    "  --also FORM,FORM   json, md, txt, csv, sheet, xlsx, iodef: the same facts in other forms too; csv:\n"
@@ -306,6 +337,7 @@ const struct command command_report = {
 	    "  --audience NAME    of notices: pseudonyms of two audiences cannot be joined\n"
 	    "  --case-key FILE    key that pseudonyms are made with; not in the case\n"
 	    "  --new-case-key FILE  makes one, and uses it\n"
+	    "  --before FILE      of delta: the XML of the earlier issue; all else as for its kind\n"
 	    "  --inventory FILE, --at T  of deploy: as in 'deploy'\n"
 	    "  --answers FILE     what people say to blanks (docs/reports.md)\n"
 	    "  --approved         no draft; refused while a blank is open\n"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { ISSUE_MAX = 100000, WORDS_MAX = 1000 };
+enum { WORDS_MAX = 1000 };
 
 static bool is_digit(char c)
 {

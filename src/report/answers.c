@@ -101,8 +101,9 @@ static int check(const struct facts *f)
 
 int answers_read(struct facts *f)
 {
-	int rc =
-	    f->o->answers.ptr ? side_file_read(&f->answers, f->o, "answers.rng", "answers", f->o->answers, f->err) : 0;
+	int rc = f->o->answers.ptr ? side_file_read(&f->answers, f->o, "answers.rng", "answers", f->o->answers,
+						    SIDE_FILE_MAX_BYTES, f->err)
+				   : 0;
 	if (!rc && f->answers)
 		rc = check(f);
 	return !rc && f->answers ? samples_check(f) : rc;

@@ -270,6 +270,8 @@ int derive_text(xmlDocPtr doc, bool markdown, struct buf *out, struct err *err)
 		plain(&p, "# ");
 	plain(&p, "Pagetrail report: ");
 	said(&p, derive_attribute(root, "kind"));
+	plain(&p, derive_attribute(root, "of").len ? " of " : "");
+	said(&p, derive_attribute(root, "of"));
 	plain(&p, "\n");
 	for (xmlNodePtr c = derive_element(root->children); c && !p.rc; c = derive_element(c->next)) {
 		if (is(c, "section")) {

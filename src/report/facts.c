@@ -4,7 +4,7 @@
  * Invariants: everything a rendering shows is in this document; nothing here reads a clock. What a person must decide
  * is a blank with a name, counted in the header; the program fills none of them.
  */
-#include "facts.h"
+#include "delta.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,9 +108,9 @@ static int put_parameters(struct facts *f, xmlNodePtr h)
 		snprintf(tmp, sizeof(tmp), "%lld", (long long)p->input_limit);
 		rc = put_parameter(f, h, "limit", text_of(tmp));
 	}
-	if (!rc && f->kind == &kind_deploy && f->o->deploy_at_ns != TIME_UNKNOWN)
+	if (!rc && delta_is_of(f, &kind_deploy) && f->o->deploy_at_ns != TIME_UNKNOWN)
 		rc = put_parameter(f, h, "at", text_of(stamp_format(f->o->deploy_at_ns, at, sizeof(at))));
-	if (!rc && f->kind == &kind_deploy && f->o->deploy_age_ns != TIME_UNKNOWN)
+	if (!rc && delta_is_of(f, &kind_deploy) && f->o->deploy_age_ns != TIME_UNKNOWN)
 		rc = put_parameter(f, h, "age-as-of", text_of(stamp_format(f->o->deploy_age_ns, at, sizeof(at))));
 	return rc;
 }
@@ -199,7 +199,9 @@ static int put_header(struct facts *f)
 		rc = put_parameters(f, h);
 	if (!rc)
 		rc = put_policy(f, h);
-	return !rc && f->kind == &kind_deploy ? put_inventory(f, h) : rc;
+	if (!rc && delta_is_of(f, &kind_deploy))
+		rc = put_inventory(f, h);
+	return !rc && f->delta ? delta_put_header(f, h) : rc;
 }
 
 /* --- the document --- */
@@ -208,6 +210,8 @@ static int put_parts(struct facts *f)
 {
 	const struct kind *k = f->kind;
 	int rc = put_attr(f, f->root, "kind", text_of(k->name));
+	if (!rc && f->delta)
+		rc = put_attr(f, f->root, "of", text_of(f->delta->of->name));
 	if (!rc)
 		rc = put_header(f);
 	if (!rc)
@@ -253,7 +257,7 @@ static int add_texts(struct buf *b, const char *const *texts, size_t n, struct e
 
 int facts_form(const struct kind *k, const struct report_options *o, struct buf *b, struct err *err)
 {
-	static const char *const words[] = {"pagetrail " PAGETRAIL_VERSION,
+	static const char *const words[] = {("pagetrail " PAGETRAIL_VERSION),
 					    "draft",
 					    "not signed",
 					    "internal",

@@ -26,6 +26,7 @@ enum { PAGE_ROWS_MAX = 500, PAGE_LIST_MAX = 60 };
 struct kind;
 struct pool;
 struct touched;
+struct delta;
 struct counted;
 
 /* What is the same in every document of one run. */
@@ -46,6 +47,7 @@ struct facts {
 	struct err *err;
 	/* the document at hand */
 	const struct kind *kind;
+	struct delta *delta;            /* what two issues have in common; NULL: this is no delta */
 	int64_t open_blanks;            /* that nobody answered */
 	struct text tenant;             /* of a notice; ptr NULL: none */
 	const char *reference;          /* its pseudonym; NULL: none */
@@ -87,6 +89,7 @@ struct kind {
 	size_t n_blanks;
 	const struct section *sections;
 	size_t n_sections;
+	int (*count)(struct facts *f);   /* numbers that no statement gives; may be NULL */
 	int (*refuse)(struct facts *f);  /* the document does not fit what the numbers say; may be NULL */
 	int (*figures)(struct facts *f); /* may be NULL */
 	/* Has the case anything for it, where all kinds are asked for? NULL: always. */
@@ -94,7 +97,8 @@ struct kind {
 };
 extern const struct kind *const report_kinds[];
 extern const size_t n_report_kinds;
-extern const struct kind kind_scope, kind_exposed, kind_recipient, kind_none, kind_public, kind_worksheet, kind_deploy;
+extern const struct kind kind_scope, kind_exposed, kind_recipient, kind_none, kind_public, kind_worksheet, kind_deploy,
+    kind_delta;
 
 /* --- xml.c: building blocks. All return 0 or ERR_*; a NULL node is out of memory --- */
 xmlNodePtr put_node(struct facts *f, xmlNodePtr parent, const char *name);
@@ -117,6 +121,12 @@ int samples_check(struct facts *f) MUST_CHECK;
 int put_samples(struct facts *f) MUST_CHECK;
 /* --- kind_worksheet.c --- */
 int regimes_read(struct facts *f) MUST_CHECK;
+/* --- kind_delta.c --- */
+int delta_put_header(struct facts *f, xmlNodePtr header) MUST_CHECK;
+int64_t delta_after_seq(const struct facts *f);
+/* Is this of a deployment, or a delta of two? */
+bool delta_is_of(const struct facts *f, const struct kind *k);
+int delta_form(struct buf *b, struct err *err) MUST_CHECK; /* its words */
 
 /* --- tenants.c: names, sorted as bytes --- */
 struct tenants;
@@ -139,8 +149,8 @@ void kept_drop(struct facts *f);
 /* Like sql_prepare(); reads the kept rows when the statement needs nothing that they lack. */
 int kept_prepare(struct sql **ret, struct facts *f, const char *text, struct err *err) MUST_CHECK;
 
-/* Parameters :at, :as_of, :inventory of a statement that has them: the deployment that is asked for. */
-int deploy_params(const struct facts *f, struct sql *s) MUST_CHECK;
+/* Parameters :at, :as_of, :inventory of a statement that has them: the deployment that is asked for; :after_seq: of the delta. */
+int own_params(const struct facts *f, struct sql *s) MUST_CHECK;
 
 /* --- the parts of the document, in its order --- */
 int put_numbers(struct facts *f) MUST_CHECK;

@@ -215,7 +215,7 @@ int regimes_read(struct facts *f)
 {
 	struct text content =
 	    f->o->regimes.ptr ? f->o->regimes : asset_find(f->o->assets, f->o->n_assets, "regimes.xml");
-	int rc = side_file_read(&f->regimes, f->o, "regimes.rng", "regimes", content, f->err);
+	int rc = side_file_read(&f->regimes, f->o, "regimes.rng", "regimes", content, SIDE_FILE_MAX_BYTES, f->err);
 	for (xmlNodePtr n = rc ? NULL : side_first(xmlDocGetRootElement(f->regimes), "regime"); n && !rc;
 	     n = side_next(n)) {
 		rc = check_regime(f, n);

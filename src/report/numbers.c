@@ -45,13 +45,15 @@ bool number_any(const struct facts *f, const char *ids)
 	return false;
 }
 
-int deploy_params(const struct facts *f, struct sql *s)
+int own_params(const struct facts *f, struct sql *s)
 {
 	int rc = sql_param(s, ":at") ? sql_int(s, sql_param(s, ":at"), f->o->deploy_at_ns, f->err) : 0;
 	if (!rc && sql_param(s, ":as_of"))
 		rc = sql_int(s, sql_param(s, ":as_of"), f->o->deploy_age_ns, f->err);
 	if (!rc && sql_param(s, ":inventory"))
 		rc = sql_int(s, sql_param(s, ":inventory"), f->o->params && f->o->params->inventory, f->err);
+	if (!rc && sql_param(s, ":after_seq"))
+		rc = sql_int(s, sql_param(s, ":after_seq"), delta_after_seq(f), f->err);
 	return rc;
 }
 
@@ -113,7 +115,7 @@ static int count(struct facts *f, const char *text, const struct counted **ret)
 	if (one)
 		rc = sql_text(s, sql_param(s, ":tenant"), f->tenant, f->err);
 	if (!rc)
-		rc = deploy_params(f, s);
+		rc = own_params(f, s);
 	if (!rc)
 		rc = ask(f, s, c);
 	c->statement = one || rc ? NULL : text; /* of one tenant: not again */
@@ -280,6 +282,8 @@ int put_numbers(struct facts *f)
 		w.time[i] = TIME_UNKNOWN;
 	for (size_t i = 0; !rc && i < set->n_statements; i++)
 		rc = count_with(f, set->statements[i], &w);
+	if (!rc && f->kind->count)
+		rc = f->kind->count(f);
 	if (!rc && f->kind->refuse)
 		rc = f->kind->refuse(f);
 	if (!rc && f->kind->readers == READERS_PUBLIC)

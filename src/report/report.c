@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "delta.h"
 #include "derive.h"
-#include "facts.h"
 #include "leak.h"
 #include "output.h"
 #include "pagetrail/wording.h"
@@ -105,6 +105,21 @@ static int row_of_tenant(struct run *r, uint32_t *ret)
 	return MIN(rc, 0);
 }
 
+/* The earlier issue of a delta is a file that a person gave. */
+static bool in_before(struct run *r, uint32_t own)
+{
+	struct leak_hit ignored;
+	struct err none = {0};
+	xmlChar *bytes = NULL;
+	int n = 0;
+	if (r->o->before)
+		xmlDocDumpMemoryEnc(r->o->before->doc, &bytes, &n, "UTF-8");
+	bool found =
+	    bytes && leak_search(r->leak, (struct text){(const char *)bytes, (size_t)n}, own, &ignored, &none) == 1;
+	xmlFree(bytes);
+	return found;
+}
+
 static int say_hit(struct run *r, const char *name, const struct leak_hit *hit)
 {
 	static const char *const what[] = {[LEAK_TENANT] = "the name of another tenant",
@@ -132,11 +147,11 @@ static int say_hit(struct run *r, const char *name, const struct leak_hit *hit)
 		rc = text_visible(hit->found, 60, &shown, r->err);
 	if (rc)
 		return rc;
-	bool person = leak_search(r->leak, buf_text(&said), own, &ignored, &none) == 1;
+	bool person = leak_search(r->leak, buf_text(&said), own, &ignored, &none) == 1 || in_before(r, own);
 	err_set(r->err, person ? ERR_INPUT : ERR_BUG, "%s would tell %s: '%s'; nothing was kept", name, what[hit->kind],
 		shown.len ? shown.ptr : "");
 	return err_hint(r->err, person ? "it stands in a text that a person gave: the note, the answers, the audience, "
-					 "or the title or id of the case"
+					 "the earlier issue, or the title or id of the case"
 				       : "do not hand out what an earlier run may have written");
 }
 
@@ -171,8 +186,10 @@ static int leave_out_forms(struct run *r)
 	for (size_t i = 0; i < r->o->n_assets; i++)
 		leak_leave_out(r->leak, text_of(r->o->assets[i].text));
 	for (size_t i = 0; !rc && i < n_report_kinds; i++)
-		if (report_kinds[i]->readers != READERS_OPERATOR)
+		if (report_kinds[i]->readers != READERS_OPERATOR || report_kinds[i] == &kind_delta)
 			rc = facts_form(report_kinds[i], r->o, &form, r->err);
+	if (!rc)
+		rc = delta_form(&form, r->err);
 	if (!rc)
 		leak_leave_out(r->leak, buf_text(&form));
 	return rc;
@@ -199,7 +216,8 @@ static int open_leak(struct run *r)
 static int add_file(struct run *r, const char *folder, const char *suffix, struct text bytes)
 {
 	CLEANUP(buf_done) struct buf name = BUF_INIT(4 * KIB);
-	int rc = buf_printf(&name, r->err, "%s%s%s-%d.%s", r->f.kind->name, r->f.reference ? "-" : "",
+	int rc = buf_printf(&name, r->err, "%s%s%s%s%s-%d.%s", r->f.kind->name, r->f.delta ? "-" : "",
+			    r->f.delta ? r->f.delta->of->name : "", r->f.reference ? "-" : "",
 			    r->f.reference ? r->f.reference : "", r->o->issue, suffix);
 	if (!rc)
 		rc = output_add(r->output, folder, name.ptr, bytes, r->err);
@@ -314,21 +332,58 @@ bool report_form(struct text list, const char *form)
 }
 
 /* tenant: its place; the count of all: none. */
-static int document(struct run *r, const struct kind *k, size_t tenant, const char *folder)
+static int make_document(struct run *r, const struct kind *k, size_t tenant)
 {
 	bool one = tenant < tenants_count(r->tenants);
 	r->one = *r->o;
 	if (!r->o->kind && k->readers != READERS_TENANT)
 		r->one.audience = k->readers == READERS_PUBLIC ? "public" : "internal";
+	/* both belong to the delta, not to what is compared */
+	if (r->o->before) {
+		r->one.note = (struct text){NULL, 0};
+		r->one.approved = false;
+	}
 	r->f.o = &r->one;
 	r->f.kind = k;
 	r->f.tenant = one ? tenants_name(r->tenants, tenant) : (struct text){NULL, 0};
 	r->f.reference = one && r->pseudonyms ? r->pseudonyms[tenant] : NULL;
-	int rc = case_stopped(r->f.c) ? err_set(r->err, ERR_INTERRUPTED, "stopped") : facts_make(&r->f);
+	return case_stopped(r->f.c) ? err_set(r->err, ERR_INTERRUPTED, "stopped") : facts_make(&r->f);
+}
+
+static int end_document(struct run *r, int rc, const char *folder)
+{
 	if (!rc)
 		rc = add_document(r, folder);
 	xmlFreeDoc(r->f.doc);
 	r->f.doc = NULL;
+	return rc;
+}
+
+static int document(struct run *r, const struct kind *k, size_t tenant, const char *folder)
+{
+	return end_document(r, make_document(r, k, tenant), folder);
+}
+
+/* The document itself is made, and left for what differs from the earlier issue. */
+static int differences(struct run *r, const struct kind *k, size_t tenant)
+{
+	int rc = make_document(r, k, tenant);
+	if (!rc)
+		rc = render_validate(r->render, r->f.doc, r->err);
+	if (rc)
+		return end_document(r, rc, "");
+	xmlDocPtr now = r->f.doc;
+	r->f.doc = NULL;
+	rc = delta_open(&r->f, r->o->before, now);
+	if (rc)
+		return rc;
+	r->one.note = r->o->note;
+	r->one.approved = r->o->approved;
+	r->f.kind = &r->f.delta->kind;
+	rc = end_document(r, facts_make(&r->f), "");
+	r->f.kind = r->f.delta->of;
+	delta_free(r->f.delta);
+	r->f.delta = NULL;
 	return rc;
 }
 
@@ -463,6 +518,13 @@ static int check(const struct kind *k, const struct report_options *o, struct er
 		return err_set(err, ERR_USAGE, "papers for tenants need a key for their pseudonyms");
 	if (k && k->readers == READERS_OPERATOR && o->n_waived)
 		return err_set(err, ERR_USAGE, "nothing is searched for in %s: there is nothing to waive", o->kind);
+	if (o->before && o->issue <= o->before->issue) {
+		err_set(err, ERR_USAGE, "this is issue %d, and the earlier one is issue %d", o->issue,
+			o->before->issue);
+		return err_hint(err, "--issue takes a later number");
+	}
+	if (o->before && report_form(text_of(o->forms ? o->forms : ""), "iodef"))
+		return err_set(err, ERR_USAGE, "a delta tells of no whole incident: it cannot be IODEF");
 	if (k && !k->incident && report_form(text_of(o->forms ? o->forms : ""), "iodef")) {
 		err_set(err, ERR_USAGE, "%s tells of no whole incident: it cannot be IODEF", o->kind);
 		return err_hint(err, "scope and public can");
@@ -490,7 +552,7 @@ static int make(struct run *r, const struct kind *k)
 		return rc;
 	if (r->o->tenant)
 		kept_make(&r->f);
-	return k ? document(r, k, tenant, "") : all_documents(r);
+	return !k ? all_documents(r) : r->o->before ? differences(r, k, tenant) : document(r, k, tenant, "");
 }
 
 static int finish(struct run *r)

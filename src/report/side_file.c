@@ -57,11 +57,11 @@ static int validate(xmlDocPtr doc, const struct report_options *o, const char *s
 }
 
 int side_file_read(xmlDocPtr *ret, const struct report_options *o, const char *schema, const char *what,
-		   struct text content, struct err *err)
+		   struct text content, size_t max, struct err *err)
 {
 	struct first_fault first = {.line = 0};
-	if (content.len > SIDE_FILE_MAX_BYTES)
-		return err_set(err, ERR_INPUT, "the %s is larger than %lu bytes", what, SIDE_FILE_MAX_BYTES);
+	if (content.len > max)
+		return err_set(err, ERR_INPUT, "the %s is larger than %zu bytes", what, max);
 	xmlSetStructuredErrorFunc(&first, keep_fault);
 	xmlDocPtr doc = xmlReadMemory(content.ptr ? content.ptr : "", (int)content.len, NULL, NULL, XML_PARSE_NONET);
 	int rc = 0;

@@ -4,9 +4,9 @@
 
 #include "facts.h"
 
-/* Read and valid by the schema of reports/, or ERR_INPUT with line and fault. *ret is the caller's (xmlFreeDoc). */
+/* Read and valid by the schema of reports/, of at most so many bytes, or ERR_INPUT with line and fault. *ret is the caller's (xmlFreeDoc). */
 int side_file_read(xmlDocPtr *ret, const struct report_options *o, const char *schema, const char *what,
-		   struct text content, struct err *err) MUST_CHECK;
+		   struct text content, size_t max, struct err *err) MUST_CHECK;
 /* Of the document; {NULL, 0} when there is none. */
 struct text side_attr(xmlNodePtr node, const char *name);
 struct text side_text(xmlNodePtr node); /* without white space around it */

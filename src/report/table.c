@@ -232,7 +232,7 @@ static int run_table(struct facts *f, xmlNodePtr section, struct table *t, const
 	if (!rc && f->tenant.ptr && sql_param(s, ":tenant"))
 		rc = sql_text(s, sql_param(s, ":tenant"), f->tenant, f->err);
 	if (!rc)
-		rc = deploy_params(f, s);
+		rc = own_params(f, s);
 	if (!rc && sql_param(s, ":round"))
 		rc = sql_int(s, sql_param(s, ":round"), f->o->round_s, f->err);
 	if (!rc)

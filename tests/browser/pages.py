@@ -85,7 +85,7 @@ def printed(box, pages):
 def pictures(box, pages, folder):
     os.makedirs(folder, exist_ok=True)
     for page in pages:
-        kind = re.sub(r"(-T(-[A-Z2-7]{4}){4})?-\d+\.html$", "", os.path.basename(page))
+        kind = re.sub(r"(-T(-[A-Z2-7]{4}){4})?-\d+\.html$", "", os.path.basename(page)).replace("delta-deploy", "delta")
         p = browser("shot", page, os.path.join(folder, f"report-{kind}.png"), "1100", "860")
         expect(p.returncode == 0, p.stderr.decode())
 
@@ -119,7 +119,12 @@ with Box() as box:
     box.run("ingest", "fleet.ptc", "fleet", code=(0, 1, 3))
     box.run("report", "fleet.ptc", "deploy", "--policy", "policy.json", "--inventory", "hosts.csv", "--out", "deploy", "--as-of", "2026-09-14T10:00:00Z")
     one["deploy"] = box.path("deploy/deploy-1.html")
-    expect(len(one) >= 7, f"a page of each kind: {sorted(one)}")
+    # and what differs from it once a replica is in no inventory any more
+    box.write("fewer.csv", INVENTORY.replace('lost-0,,,,"a,\n1",\r\n', ""))
+    box.run("report", "fleet.ptc", "delta", "--before", "deploy/deploy-1.xml", "--policy", "policy.json", "--inventory", "fewer.csv", "--out", "delta", "--as-of",
+            "2026-09-14T10:00:00Z")
+    one["delta"] = box.path("delta/delta-deploy-2.html")
+    expect(len(one) >= 8, f"a page of each kind: {sorted(one)}")
     if len(sys.argv) > 1:
         pictures(box, one.values(), sys.argv[1])
     else:

@@ -66,6 +66,15 @@ with Box() as box:
     box.write("note", "=1+1 <script>alert(1)</script> \u202e ]]> [l](javascript:x)\n\n@SUM(1) `c`\n")
     common = ("--also", FORMS, "--answers", "a.xml", "--as-of", "2026-09-12T08:00:00Z")
     box.run("report", "h.ptc", "--all", "--out", "all", "--audience", "=them <b>&\u202e", "--new-case-key", "key", "--note", "note", *common)
+    # two issues of each kind that others give back, between which somebody entered a limit
+    for paper in ("internal/scope", "internal/worksheet", "internal/deploy", "public/public"):
+        box.run("report", "h.ptc", "delta", "--before", f"all/{paper}-1.xml", "--out", "all/delta", "--also", FORMS.replace(",iodef", ""), "--answers", "a.xml",
+                "--as-of", "2026-09-12T08:00:00Z")
+        box.run("report", "h.ptc", "delta", "--before", f"all/{paper}-1.xml", "--out", "all/delta", "--issue", "3", "--also", FORMS.replace(",iodef", ""),
+                "--param", "pool=600000")
+        same, other = ({n.get("id"): int(n.get("value")) for n in ET.parse(box.path(f"all/delta/delta-{paper.split('/')[1]}-{i}.xml")).iter("{urn:pagetrail:report:1}number")}
+                       for i in (2, 3))
+        expect(same["differences"] == 0 < same["facts"] and other["differences"] > 0, f"{paper}: {same} {other}")
     forms, kinds, files = {}, set(), []
     for d, _, found in os.walk(box.path("all")):
         files += [os.path.join(d, f) for f in found]

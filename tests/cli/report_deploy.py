@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from page import NS, check_complete, check_inert, check_schema, numbers_of
 from replicas import FILES, INVENTORY, POLICY, info, log
-from run import Box, expect, one_line_error
+from run import Box, expect, one_line_error, rounds
 
 VERDICTS = "verified_fixed verified_affected conflicting stale undetermined not_observed retired".split()
 HOSTILE = ["<script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>", "]]><!--", "\u202etxt.exe\u2066", "a\x01\x1b[31mb", "=1+1", "javascript:alert(1)", "x" * 100000]
@@ -140,7 +140,7 @@ def verified(box):
     box.write("three.csv", "replica\nfixed-0\nrestart-0\nlost-0\n")
     _, parsed, _, title = report(box, "two.ptc", "two-three", "--inventory", "three.csv")
     expect("under investigation" in title and "1 are open" in parsed.text("statement"), f"one that nobody saw: {title}")
-    for gone in sorted(files):
+    for gone in rounds(sorted(files), ["fixed-0/server_info.json", "restart-0/server_info_2.json"]):
         case = "less-" + gone.replace("/", "-") + ".ptc"
         ingest(box, case, {n: t for n, t in files.items() if n != gone})
         root, _, _, title = report(box, case, "less", "--inventory", "two.csv")
