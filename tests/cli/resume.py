@@ -104,7 +104,7 @@ with Box() as box:
             box.write(f"once/{i}/{name}", whole[:n])
         paths = [f"once/{i}" for i in range(3)]
         seen = set()
-        for order in list(itertools.permutations(paths))[::rounds(1, 3)]:
+        for order in list(itertools.permutations(paths))[::rounds(1, 5)]:
             case = f"copies-{'-'.join(p[-1] for p in order)}-{name}.ptc"
             rows(box, case, *order)
             by_run = case.replace("copies", "copies-by-run")
