@@ -10,6 +10,7 @@
 
 #include "pagetrail/buf.h"
 #include "pagetrail/digest.h"
+#include "pagetrail/error_text.h"
 #include "pagetrail/macros.h"
 #include "pagetrail/parser.h"
 #include "pagetrail/secret.h"
@@ -181,6 +182,17 @@ static int hide_row(struct parse *p)
 	return r;
 }
 
+/* What a gateway says of a request may quote it. */
+static int own_words(struct parse *p)
+{
+	struct event *e = &p->row;
+
+	if (e->kind != EVENT_GATEWAY || !(e->known >> GATEWAY_MESSAGE & 1))
+		return 0;
+	e->t[GATEWAY_MESSAGE] = error_text(e->t[GATEWAY_MESSAGE], &p->scratch);
+	return e->t[GATEWAY_MESSAGE].ptr ? 0 : err_nomem(p->err);
+}
+
 static int shorten_row(struct parse *p)
 {
 	struct event *e = &p->row;
@@ -211,6 +223,8 @@ int parse_emit(struct parse *p)
 {
 	int r = hide_row(p);
 
+	if (r == 0)
+		r = own_words(p);
 	if (r == 0)
 		r = shorten_row(p);
 	if (r < 0 || !p->sink)

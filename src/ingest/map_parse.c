@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "map.h"
+#include "pagetrail/error_text.h"
 #include "pagetrail/secret.h"
 
 enum { LIMITS_MAX = 200 };
@@ -394,22 +395,22 @@ static bool in_list(const char *list, struct text word)
 	return false;
 }
 
-static struct text clean(enum event_kind kind, unsigned column, struct text t)
+static struct text clean(struct parse *p, enum event_kind kind, unsigned column, struct text t)
 {
 	const char *name = event_kinds[kind].columns[column].name;
 	if (!strcmp(name, "message"))
-		return secret_cut(t);
+		return error_text(secret_cut(t), &p->scratch);
 	if (!strcmp(name, "route"))
 		t = text_sub(t, 0, text_find_char(t, '?', 0));
 	return t;
 }
 
-static void set_text(struct event *e, unsigned column, struct text t)
+static void set_text(struct parse *p, struct event *e, unsigned column, struct text t)
 {
 	const struct event_column *c = &event_kinds[e->kind].columns[column];
 	if (!strcmp(c->name, "what") && !in_list(c->help, t))
 		return;
-	event_text(e, column, clean(e->kind, column, t));
+	event_text(e, column, clean(p, e->kind, column, t));
 }
 
 static void set_column(struct parse *p, struct event *e, const struct map_field *f, const struct map_view *v)
@@ -423,11 +424,11 @@ static void set_column(struct parse *p, struct event *e, const struct map_field 
 		if (value && value->known && value->is_number)
 			event_int(e, f->to, value->n);
 		else if (value && value->known)
-			set_text(e, f->to, value->text);
+			set_text(p, e, f->to, value->text);
 	} else if (!g.there) {
 		return;
 	} else if (c->type == COLUMN_TEXT) {
-		set_text(e, f->to, text_got(p, &g));
+		set_text(p, e, f->to, text_got(p, &g));
 	} else if (!strcmp(c->unit, "ns")) {
 		if (stamp_at(p, &f->time, v, &at) && at.quality == STAMP_ZONED)
 			event_int(e, f->to, at.ns);
