@@ -16,49 +16,50 @@ static const char *const words[] = {
 	"a", "able", "abort", "aborted", "aborting", "accept", "accepted", "access", "account", "active", "actual",
 	"address", "after", "again", "all", "allocate", "allocated", "allocation", "allowed", "already", "an", "and",
 	"another", "any", "api", "app", "are", "argument", "as", "assistant", "at", "attempt", "attempts", "auth",
-	"authentication", "authorization", "available", "back", "backend", "backoff", "bad", "batch", "be", "because",
-	"been", "before", "began", "behind", "being", "between", "body", "bootstrap", "bootstrapping", "both", "broken",
-	"budget", "buffer", "busy", "but", "by", "byte", "bytes", "cache", "call", "called", "calls", "can", "cancel",
-	"canceled", "cancelled", "candidates", "cannot", "capacity", "certificate", "chat", "check", "chunk", "circuit",
-	"client", "clients", "close", "closed", "code", "complete", "completed", "completion", "completions", "concurrency",
-	"config", "configured", "connect", "connecting", "connection", "connections", "contact", "contains", "content",
-	"context", "control", "could", "cpu", "credentials", "cuda", "current", "data", "deadline", "decode", "decoder",
-	"decoding", "default", "deployment", "detail", "details", "device", "dial", "dialing", "did", "disabled",
-	"disconnect", "disconnected", "dispatch", "dns", "do", "does", "down", "due", "during", "early", "either", "empty",
-	"enabled", "encode", "encoding", "encountered", "end", "ended", "endpoint", "endpoints", "engine", "enough",
-	"entity", "eof", "error", "errors", "event", "exceed", "exceeded", "exceeds", "exception", "exhausted", "exit",
-	"exited", "expected", "expired", "external", "failed", "failing", "failure", "fallback", "fallbacks", "fatal",
-	"fetch", "field", "file", "filter", "filtered", "find", "finish", "finished", "first", "for", "forbidden", "format",
-	"found", "free", "from", "full", "function", "gateway", "generate", "generated", "generation", "get", "given",
-	"gone", "got", "gpu", "grpc", "had", "handle", "handler", "handling", "handshake", "has", "have", "header",
-	"headers", "health", "healthy", "hit", "hop", "host", "however", "http", "https", "id", "idle", "if", "image", "in",
-	"inactive", "incomplete", "incorrect", "inference", "initializing", "input", "insufficient", "internal",
-	"internally", "invalid", "io", "ip", "is", "it", "its", "json", "keep", "key", "kv", "large", "larger", "last",
-	"latency", "layer", "least", "left", "length", "less", "limit", "limited", "limits", "line", "list", "live", "load",
-	"loaded", "loading", "local", "long", "longer", "lookup", "lost", "malformed", "many", "match", "max", "maximum",
-	"memory", "message", "messages", "method", "min", "minimum", "missing", "mode", "model", "models", "more", "most",
-	"ms", "must", "name", "nccl", "network", "new", "nixl", "no", "node", "nodes", "none", "not", "null", "number",
-	"object", "of", "off", "offline", "on", "one", "only", "open", "operation", "or", "original", "other", "out",
-	"output", "over", "overflow", "overload", "overloaded", "own", "page", "pages", "pair", "parameter", "parameters",
-	"parse", "parsing", "pass", "path", "payload", "pd", "peer", "pending", "per", "permission", "permitted", "pool",
-	"port", "post", "pre", "prefill", "prefilling", "previous", "priority", "process", "processed", "processing",
-	"prompt", "prompts", "protocol", "provide", "provided", "provider", "proxy", "queue", "queued", "quota", "raised",
-	"range", "rank", "rate", "rdma", "reached", "read", "reading", "ready", "reason", "received", "recv", "reduce",
-	"refused", "region", "reject", "rejected", "release", "released", "remaining", "remote", "removed", "request",
-	"requested", "requests", "required", "reset", "resolve", "resource", "resources", "response", "responses", "result",
-	"resulted", "retracted", "retries", "retry", "retrying", "return", "returned", "room", "route", "router", "routing",
-	"running", "runtime", "same", "schedule", "scheduled", "scheduler", "schema", "second", "seconds", "see", "segment",
-	"select", "selected", "send", "sending", "sent", "sequence", "server", "servers", "service", "serving", "session",
-	"set", "shared", "short", "shorter", "shutdown", "shutting", "sides", "since", "size", "slot", "slots", "small",
-	"socket", "some", "started", "starting", "state", "status", "still", "stop", "stopped", "stream", "streaming",
-	"string", "such", "support", "supported", "syntax", "system", "target", "task", "tcp", "team", "temporarily",
-	"temporary", "terminated", "text", "than", "that", "the", "their", "then", "there", "they", "this", "thread",
-	"time", "timed", "timeout", "tls", "to", "token", "tokens", "too", "total", "transfer", "transferred", "transport",
-	"tried", "try", "trying", "type", "unable", "unauthorized", "unavailable", "unexpected", "unhealthy", "unknown",
-	"unreachable", "unsuccessful", "unsupported", "upstream", "upstreams", "url", "usage", "use", "used", "user",
-	"uses", "using", "v1", "v2", "valid", "value", "values", "version", "via", "wait", "waited", "waiting", "was", "we",
-	"were", "when", "which", "while", "will", "window", "with", "within", "without", "worker", "workers", "would",
-	"write", "writing", "wrong", "you", "your", "zero", "zone",
+	"authentication", "authorization", "available", "back", "backend", "backoff", "bad", "basic", "batch", "be",
+	"bearer", "because", "been", "before", "began", "behind", "being", "between", "body", "bootstrap", "bootstrapping",
+	"both", "broken", "budget", "buffer", "busy", "but", "by", "byte", "bytes", "cache", "call", "called", "calls",
+	"can", "cancel", "canceled", "cancelled", "candidates", "cannot", "capacity", "certificate", "chat", "check",
+	"chunk", "circuit", "client", "clients", "close", "closed", "code", "complete", "completed", "completion",
+	"completions", "concurrency", "config", "configured", "connect", "connecting", "connection", "connections",
+	"contact", "contains", "content", "context", "control", "could", "cpu", "credentials", "cuda", "current", "data",
+	"deadline", "decode", "decoder", "decoding", "default", "deployment", "detail", "details", "device", "dial",
+	"dialing", "did", "digest", "disabled", "disconnect", "disconnected", "dispatch", "dns", "do", "does", "down",
+	"due", "during", "early", "either", "empty", "enabled", "encode", "encoding", "encountered", "end", "ended",
+	"endpoint", "endpoints", "engine", "enough", "entity", "eof", "error", "errors", "event", "exceed", "exceeded",
+	"exceeds", "exception", "exhausted", "exit", "exited", "expected", "expired", "external", "failed", "failing",
+	"failure", "fallback", "fallbacks", "fatal", "fetch", "field", "file", "filter", "filtered", "find", "finish",
+	"finished", "first", "for", "forbidden", "format", "found", "free", "from", "full", "function", "gateway",
+	"generate", "generated", "generation", "get", "given", "gone", "got", "gpu", "grpc", "had", "handle", "handler",
+	"handling", "handshake", "has", "have", "header", "headers", "health", "healthy", "hit", "hop", "host", "however",
+	"http", "https", "id", "idle", "if", "image", "in", "inactive", "incomplete", "incorrect", "inference",
+	"initializing", "input", "insufficient", "internal", "internally", "invalid", "io", "ip", "is", "it", "its", "json",
+	"keep", "key", "kv", "large", "larger", "last", "latency", "layer", "least", "left", "length", "less", "limit",
+	"limited", "limits", "line", "list", "live", "load", "loaded", "loading", "local", "long", "longer", "lookup",
+	"lost", "malformed", "many", "match", "max", "maximum", "memory", "message", "messages", "method", "min", "minimum",
+	"missing", "mode", "model", "models", "more", "most", "ms", "must", "name", "nccl", "network", "new", "nixl", "no",
+	"node", "nodes", "none", "not", "null", "number", "object", "of", "off", "offline", "on", "one", "only", "open",
+	"operation", "or", "original", "other", "out", "output", "over", "overflow", "overload", "overloaded", "own",
+	"page", "pages", "pair", "parameter", "parameters", "parse", "parsing", "pass", "path", "payload", "pd", "peer",
+	"pending", "per", "permission", "permitted", "pool", "port", "post", "pre", "prefill", "prefilling", "previous",
+	"priority", "process", "processed", "processing", "prompt", "prompts", "protocol", "provide", "provided",
+	"provider", "proxy", "queue", "queued", "quota", "raised", "range", "rank", "rate", "rdma", "reached", "read",
+	"reading", "ready", "reason", "received", "recv", "reduce", "refused", "region", "reject", "rejected", "release",
+	"released", "remaining", "remote", "removed", "request", "requested", "requests", "required", "reset", "resolve",
+	"resource", "resources", "response", "responses", "result", "resulted", "retracted", "retries", "retry", "retrying",
+	"return", "returned", "room", "route", "router", "routing", "running", "runtime", "same", "schedule", "scheduled",
+	"scheduler", "schema", "second", "seconds", "see", "segment", "select", "selected", "send", "sending", "sent",
+	"sequence", "server", "servers", "service", "serving", "session", "set", "shared", "short", "shorter", "shutdown",
+	"shutting", "sides", "since", "size", "slot", "slots", "small", "socket", "some", "started", "starting", "state",
+	"status", "still", "stop", "stopped", "stream", "streaming", "string", "such", "support", "supported", "syntax",
+	"system", "target", "task", "tcp", "team", "temporarily", "temporary", "terminated", "text", "than", "that", "the",
+	"their", "then", "there", "they", "this", "thread", "time", "timed", "timeout", "tls", "to", "token", "tokens",
+	"too", "total", "transfer", "transferred", "transport", "tried", "try", "trying", "type", "unable", "unauthorized",
+	"unavailable", "unexpected", "unhealthy", "unknown", "unreachable", "unsuccessful", "unsupported", "upstream",
+	"upstreams", "url", "usage", "use", "used", "user", "uses", "using", "v1", "v2", "valid", "value", "values",
+	"version", "via", "wait", "waited", "waiting", "was", "we", "were", "when", "which", "while", "will", "window",
+	"with", "within", "without", "worker", "workers", "would", "write", "writing", "wrong", "you", "your", "zero",
+	"zone",
 };
 /* clang-format on */
 
@@ -136,6 +137,19 @@ static bool made_of_known(struct text t)
 	return true;
 }
 
+/* What stands for a key (parse.c): it still joins. */
+static bool hidden_key(struct text t)
+{
+	static const char begin[] = "secret:";
+	struct text rest = text_from(t, sizeof(begin) - 1);
+	if (!text_starts(t, begin) || rest.len != 12)
+		return text_is(t, "secret");
+	for (size_t i = 0; i < rest.len; i++)
+		if (!memchr("0123456789abcdef", rest.ptr[i], 16))
+			return false;
+	return true;
+}
+
 enum kind { OTHER, OWN, NUMBER, MARKS };
 
 static enum kind kind_of(struct text token)
@@ -146,7 +160,7 @@ static enum kind kind_of(struct text token)
 		return MARKS;
 	if (number(t))
 		return NUMBER;
-	return known(rest) || names_error(t) || made_of_known(rest) ? OWN : OTHER;
+	return known(rest) || hidden_key(t) || names_error(t) || made_of_known(rest) ? OWN : OTHER;
 }
 
 static bool next_token(struct text *rest, struct text *ret)
