@@ -69,8 +69,9 @@ static int by_word(const void *key, const void *word)
 {
 	const struct text *k = key;
 	const char *w = *(const char *const *)word;
-	int c = strncasecmp(k->ptr, w, k->len);
-	return c ? c : w[k->len] ? -1 : 0;
+	size_t n = strlen(w);
+	int c = strncasecmp(k->ptr, w, MIN(k->len, n)); /* the text may hold NUL, the word does not */
+	return c ? c : (k->len > n) - (k->len < n);
 }
 
 static bool known(struct text t)

@@ -55,6 +55,13 @@ static void test_foreign(void **state)
 	check("ValueError: could not parse '{\"messages\":[{\"content\":\"the patient is not able to walk\"}]}'",
 	      "ValueError: \xe2\x80\xa6");
 	check("SECRET", "\xe2\x80\xa6");
+	for (size_t n = 0; n < 24; n++) { /* any byte in a word, up to the end of what is there */
+		char *word = malloc(n + 1);
+		memcpy(word, "generatedgeneratedgenera", n);
+		word[n] = '\0';
+		assert_non_null(error_text((struct text){word, n + 1}, &arena).ptr);
+		free(word);
+	}
 	check("failed; please wire money, account 12345678901234567890", "failed; \xe2\x80\xa6");
 	check("\xe6\x82\xa3\xe8\x80\x85 is not valid", "\xe2\x80\xa6 is not valid");
 }
@@ -62,7 +69,7 @@ static void test_foreign(void **state)
 /* Any bytes: no more than there is room for, and no letter of a word that is not in the list. */
 static void test_random(void **state)
 {
-	static const char letters[] = "xqzj \t:.'\"0{}\xff";
+	static const char letters[] = "xqzj \t:.'\"0{}\xff\0";
 	unsigned seed = 20261202;
 	(void)state;
 	print_message("# seed %u\n", seed);
