@@ -60,10 +60,10 @@ static int hold_covers(struct sweep *s, struct err *err)
 	for (uint32_t i = 0; i < s->n_pools; i++)
 		for (uint32_t k = 1; k < s->pools[i].n_hold; k++) {
 			struct hold *h = &s->pools[i].hold[k];
-			const uint32_t *at = h->actor ? map_find(&s->cover_of, h->actor) : NULL;
-			if (h->actor && !at)
+			const struct cover *c = h->actor ? covers_find(&s->covers, h->actor) : NULL;
+			if (h->actor && !c)
 				return err_set(err, ERR_BUG, "a request that holds pages was forgotten");
-			h->cover = at ? *at : 0;
+			h->cover = c ? (uint32_t)(c - s->covers.list) : 0;
 		}
 	return 0;
 }
@@ -71,7 +71,6 @@ static int hold_covers(struct sweep *s, struct err *err)
 static int sweep_renumber(struct sweep *s, const uint32_t *to, struct err *err)
 {
 	int rc = 0;
-	size_t n = 0;
 	s->strange = false;
 	for (uint32_t i = 0; i < s->n_pools && rc == 0; i++)
 		rc = renumber_pool(&s->pools[i], to, err);
@@ -81,25 +80,10 @@ static int sweep_renumber(struct sweep *s, const uint32_t *to, struct err *err)
 		e->owner = to[e->owner];
 		rc = map_put(&s->pools[e->pool].edges, edge_key(e->reader, e->owner, e->kind), (uint32_t)i, err);
 	}
-	map_done(&s->cover_of);
-	for (size_t i = 0; i < s->n_covers && rc == 0; i++) {
-		struct cover c = s->covers[i];
-		c.actor = to[c.actor];
-		if (!c.actor)
-			continue;
-		rc = map_put(&s->cover_of, c.actor, (uint32_t)n, err);
-		s->covers[n++] = c;
-	}
-	s->n_covers = n;
+	if (rc == 0)
+		rc = covers_renumber(&s->covers, to, err);
 	if (rc == 0)
 		rc = hold_covers(s, err);
-	if (n * 4 < s->cap_covers) {
-		struct cover *less = realloc(s->covers, (n * 2 + 16) * sizeof(*less));
-		if (less) {
-			s->covers = less;
-			s->cap_covers = n * 2 + 16;
-		}
-	}
 	return rc;
 }
 

@@ -82,6 +82,13 @@ struct page_pool {
 	int64_t page_size;
 };
 
+struct covers { /* in the order in which actors came up */
+	struct cover *list;
+	uint32_t *greatest; /* number of an actor up to each of the list */
+	size_t n, cap, cap_greatest;
+	struct map late; /* actors that came behind a greater one -> index */
+};
+
 struct sweep {
 	bool implied;
 	bool unsure;      /* part of a log: something before it would have mattered */
@@ -98,9 +105,7 @@ struct sweep {
 	bool clean;
 	struct edge *edges;
 	size_t n_edges, cap_edges;
-	struct map cover_of; /* actor -> index */
-	struct cover *covers;
-	size_t n_covers, cap_covers;
+	struct covers covers;
 };
 
 static inline uint64_t edge_key(uint32_t reader, uint32_t owner, enum edge_kind kind)
@@ -157,6 +162,14 @@ void seen_tokens(struct sweep *s, const struct hold *h, const struct sweep_op *o
 void seen_shared(const struct sweep *s, struct hold *h);
 void seen_life(struct cover *c); /* a new time begins */
 void seen_end(struct cover *c, const struct page_pool *p, const struct hold *h);
+
+/* --- lineage_covers.c --- */
+struct cover *covers_find(const struct covers *c, uint32_t actor); /* NULL: none; valid until the next is added */
+/* Of an actor that has none yet. */
+int covers_add(struct covers *c, const struct cover *cover, struct err *err) MUST_CHECK;
+/* Actors have new numbers; those that became 0 are forgotten. */
+int covers_renumber(struct covers *c, const uint32_t *to, struct err *err) MUST_CHECK;
+void covers_done(struct covers *c);
 
 /* --- lineage_read.c --- */
 int cover_get(struct sweep *s, uint32_t actor, struct cover **ret, struct err *err) MUST_CHECK;

@@ -20,33 +20,26 @@ const char *const edge_kind_names[EDGE_KINDS] = {
 /* ---- covers: is the log complete for an actor? ---- */
 int cover_get(struct sweep *s, uint32_t actor, struct cover **ret, struct err *err)
 {
-	uint32_t *i = map_find(&s->cover_of, actor);
-	if (!i) {
-		int rc = grow_array((void **)&s->covers, &s->cap_covers, s->n_covers, sizeof(*s->covers), err);
-		if (rc == 0)
-			rc = map_put(&s->cover_of, actor, (uint32_t)s->n_covers, err);
-		if (rc < 0)
-			return rc;
-		s->covers[s->n_covers] = (struct cover){.actor = actor};
-		*ret = &s->covers[s->n_covers++];
+	*ret = covers_find(&s->covers, actor);
+	if (*ret)
 		return 0;
-	}
-	*ret = &s->covers[*i];
-	return 0;
+	int rc = covers_add(&s->covers, &(struct cover){.actor = actor}, err);
+	*ret = rc ? NULL : &s->covers.list[s->covers.n - 1];
+	return rc;
 }
 
 void cover_break(struct sweep *s, uint32_t actor)
 {
-	uint32_t *i = map_find(&s->cover_of, actor);
-	if (i)
-		s->covers[*i].broken = true;
+	struct cover *c = covers_find(&s->covers, actor);
+	if (c)
+		c->broken = true;
 }
 
 void cover_blind(struct sweep *s, uint32_t actor)
 {
-	uint32_t *i = map_find(&s->cover_of, actor);
-	if (i)
-		s->covers[*i].blind = true;
+	struct cover *c = covers_find(&s->covers, actor);
+	if (c)
+		c->blind = true;
 }
 
 /* ---- edges ---- */
@@ -210,9 +203,9 @@ static int read_judged(struct sweep *s, const struct sweep_op *op, struct hold *
 	}
 	uint32_t base = own ? own->no : h ? h->first_no : 0;
 	if (!base) {
-		uint32_t *i = map_find(&s->cover_of, op->actor);
-		base = i ? s->covers[*i].first_no : 0;
-		s->strange |= !i;
+		const struct cover *c = covers_find(&s->covers, op->actor);
+		base = c ? c->first_no : 0;
+		s->strange |= !c;
 	}
 	if (v.owner && base && written > base) {
 		v.kind = EDGE_LATE_WRITE;

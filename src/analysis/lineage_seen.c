@@ -41,7 +41,7 @@ void seen_given_back(const struct sweep *s, struct hold *h, uint32_t seen, uint3
 
 void seen_begins(struct sweep *s, struct hold *h)
 {
-	s->covers[h->cover].read = true;
+	s->covers.list[h->cover].read = true;
 	h->reads = true;
 }
 
@@ -66,7 +66,7 @@ void seen_written(struct page_pool *p, const struct hold *h, uint32_t first, uin
 
 void seen_got(struct sweep *s, struct hold *h, uint64_t pages)
 {
-	struct cover *c = &s->covers[h->cover];
+	struct cover *c = &s->covers.list[h->cover];
 	h->got = true;
 	c->got_pages = at_most(c->got_pages + pages);
 }
@@ -74,7 +74,7 @@ void seen_got(struct sweep *s, struct hold *h, uint64_t pages)
 /* Once a record. */
 void seen_tokens(struct sweep *s, const struct hold *h, const struct sweep_op *op)
 {
-	struct cover *c = &s->covers[h->cover];
+	struct cover *c = &s->covers.list[h->cover];
 	c->got_untold |= op->tokens <= 0;
 	c->got_tokens += (uint64_t)MAX(op->tokens, 0);
 }

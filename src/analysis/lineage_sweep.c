@@ -240,7 +240,7 @@ static int begin_op(struct sweep *s, const struct sweep_op *op, struct hold **h,
 		if (rc == 0)
 			rc = cover_get(s, op->actor, &c, err);
 		if (rc == 0)
-			(*h)->cover = (uint32_t)(c - s->covers);
+			(*h)->cover = (uint32_t)(c - s->covers.list);
 		if (rc == 0 && (*h)->first_no == op->at.no) { /* a new hold */
 			if (!c->open)
 				seen_life(c);
@@ -351,9 +351,9 @@ static int step(struct sweep *s, const struct sweep_op *op, struct err *err)
 	    h->first_page && page_owner(p, first) == op->actor && !(c >= SLOTS_FIXED && p->slots[c].actor == op->actor);
 	if (h->got || unfilled)
 		return implied_read(s, op, err);
-	uint32_t *at = map_find(&s->cover_of, op->actor);
-	if (at && !s->covers[*at].untold)
-		s->covers[*at].untold = looks_at_others(p, h);
+	struct cover *cover = covers_find(&s->covers, op->actor);
+	if (cover && !cover->untold)
+		cover->untold = looks_at_others(p, h);
 	return 0;
 }
 
@@ -366,7 +366,7 @@ static void end_op(struct sweep *s, const struct sweep_op *op, struct hold *h, u
 	}
 	if (op->op != OP_FREE || !h || h->owned > 0)
 		return;
-	struct cover *c = &s->covers[h->cover];
+	struct cover *c = &s->covers.list[h->cover];
 	c->open = false;
 	c->broken |= !h->clean || !p->clean;
 	c->blind |= p->hole_no > h->first_no;
@@ -583,14 +583,13 @@ struct edge *sweep_edges(struct sweep *s, size_t *ret_n)
 
 const struct cover *sweep_covers(const struct sweep *s, size_t *ret_n)
 {
-	*ret_n = s->n_covers;
-	return s->covers;
+	*ret_n = s->covers.n;
+	return s->covers.list;
 }
 
 const struct cover *sweep_cover(const struct sweep *s, uint32_t actor)
 {
-	const uint32_t *at = map_find(&s->cover_of, actor);
-	return at ? &s->covers[*at] : NULL;
+	return covers_find(&s->covers, actor);
 }
 
 int sweep_new(struct sweep **ret, bool implied_reads, struct err *err)
@@ -611,8 +610,7 @@ void sweep_free(struct sweep *s)
 	for (size_t i = 0; i < s->n_edges; i++)
 		runset_done(&s->edges[i].pages);
 	free(s->edges);
-	map_done(&s->cover_of);
-	free(s->covers);
+	covers_done(&s->covers);
 	free(s->bounds);
 	free(s);
 }
