@@ -11,6 +11,7 @@ import sys
 import time
 
 import baselines
+import marker_logs
 from measure import Command
 
 FASTER, MOST, LEAST = "faster", "at most", "at least"
@@ -501,5 +502,48 @@ def reports(b):
     return [row]
 
 
+def markers(b):
+    """10,000 markers looked for in response logs of its own: what the search costs beside making the tables, which any other file costs too."""
+    folder = b.path("marker-logs")
+    os.makedirs(folder, exist_ok=True)
+    size = (100 if b.args.quick else 1000) * 1000000
+    path, logs, planted = marker_logs.make(folder, size)
+    other, bare, case = os.path.join(folder, "other.txt"), b.path("bare.ptc"), b.path("marked.ptc")
+    with open(other, "w", encoding="ascii") as f:
+        f.write("nothing of note\n")
+    title = f"response logs, {size // 1000000} MB"
+    b.meter.once(b.ingest(bare, logs))
+    for log in logs:
+        os.remove(log)
+
+    def fresh():
+        b.remove(case)
+        shutil.copyfile(bare, case)
+
+    t = b.turns(f"markers in {title}", {
+        "search": Command([b.args.pagetrail, "canary", case, "--markers", path, "--limit", "1", "--json"], before=fresh, codes=(0, 1)),
+        "tables": Command([b.args.pagetrail, "ingest", case, other], before=fresh, codes=(0, 1, 3))})
+    row = Row("search for 10,000 markers", title, LEAST, 200, 400, unit=" MB/s")
+    whole = Row("the same, with the tables made anew", title, LEAST, unit=" MB/s")
+    row.command = t["search"].command
+    for s in t.values():
+        if s.failed or not s.n:
+            return [row.say(s.failed or "not run")]
+    fresh()
+    b.meter.once(t["search"].command)
+    found = json.loads(b.meter.text())["totals"]
+    took = t["search"].median - t["tables"].median
+    row.value(size / 1e6 / max(took, 1e-3), seconds(took)).say(f"{planted:,} sightings")
+    whole.value(size / 1e6 / t["search"].median, seconds(t["search"].median))
+    if found["foreign"] + found["own"] + found["unknown"] != planted:
+        row.wrong = f"{planted} were planted, {found}"
+        row.say(row.wrong)
+    b.remove(case)
+    b.remove(bare)
+    return [row, whole]
+
+
 GROUPS = {"ingest": ingest, "load": load, "size": size, "exposures": exposures, "lineage": lineage, "grep": grep, "verify": verify,
-          "duckdb": duckdb, "parse": parse, "sweep": sweep, "requests": requests, "reports": reports, "big": big}
+          "duckdb": duckdb, "parse": parse, "sweep": sweep, "requests": requests, "reports": reports, "big": big,
+          "markers": markers}
+OWN_DATA = ("markers",)  # takes over a minute: only when it is asked for

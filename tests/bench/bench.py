@@ -36,7 +36,7 @@ def options():
     p.add_argument("--runs", type=int, help="runs of each command; medians are compared (5, with --quick 2)")
     p.add_argument("--quick", action="store_true", help="small and few: for a look while working; writes no file")
     p.add_argument("--big", action="store_true", help="ten times the page log too, in a folder on disk")
-    p.add_argument("--only", help="groups, with commas")
+    p.add_argument("--only", help="groups, with commas (all but " + ", ".join(bars.OWN_DATA) + ")")
     p.add_argument("--data", help="data sets, with commas: pagelog, engine, gateway, router, metrics, traces, fleet, reads, traces-reads, big")
     p.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: user and system seconds, for a machine that is busy")
     p.add_argument("--traces", help="folder with request traces (else $PAGETRAIL_SHARED/traces or ../shared/data/traces)")
@@ -51,7 +51,7 @@ def options():
     for name, full, quick in (("mb", 500, 50), ("slow_mb", 60, 10), ("touches", 1000000, 200000), ("runs", 5, 2)):
         if getattr(args, name) is None:
             setattr(args, name, quick if args.quick else full)
-    args.only = args.only.split(",") if args.only else list(bars.GROUPS)
+    args.only = args.only.split(",") if args.only else [g for g in bars.GROUPS if g not in bars.OWN_DATA]
     for g in args.only:
         if g not in bars.GROUPS:
             p.error(f"no group '{g}'; there are: {', '.join(bars.GROUPS)}")
@@ -106,7 +106,7 @@ def run(args, folder):
     os.sched_setaffinity(0, cpus)
     os.environ.update(LC_ALL="C.UTF-8", TMPDIR=folder)
     start = time.monotonic()
-    sets = make_data(args, args.keep or folder)
+    sets = make_data(args, args.keep or folder) if set(args.only) - set(bars.OWN_DATA) else {}
     print(f"data made in {time.monotonic() - start:.0f} s; measuring", file=sys.stderr)
     b = bars.Bench(args, folder, measure.Meter(folder, args.clock), sets)
     b.duckdb = baselines.DuckDB(folder, not args.no_duckdb) if "duckdb" in args.only else None
@@ -125,7 +125,7 @@ def run(args, folder):
     how = (f"Measured {time.strftime('%Y-%m-%d', time.gmtime())} with `make bench`: {args.clock} time, median of {args.runs} runs in turn with the "
            f"baseline, {took / 60:.0f} minutes in all.")
     print(f"\n{report.counts(rows)}; {took / 60:.1f} minutes")
-    whole = set(args.only) == set(bars.GROUPS) and not args.data and not args.quick and args.clock == "wall"
+    whole = set(args.only) >= set(bars.GROUPS) - set(bars.OWN_DATA) and not args.data and not args.quick and args.clock == "wall"
     if args.out or whole:
         report.put(args.out or os.path.join(ROOT, "docs", "performance.md"), report.markdown(rows, profiles, about, sets, how))
     if args.json:
