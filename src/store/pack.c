@@ -433,7 +433,9 @@ static int put_lists(struct buf *out, const struct dictionary *d, const struct l
 int pack_runs(struct buf *out, const struct page_run *runs, const uint32_t *run_end, const uint8_t *has, uint32_t n,
 	      struct err *err)
 {
+	static const struct page_run none;
 	struct dictionary d = {0};
+	runs = runs ? runs : &none; /* lists, all of them empty */
 	struct lists l = {runs, run_end};
 	uint32_t m = count_has(has, n);
 	int r = dictionary_open(&d, m, err);

@@ -40,7 +40,7 @@ static void random_event(struct event *e, enum event_kind kind, uint32_t row, co
 		e->known |= 1u << c;
 		if (event_kinds[kind].columns[c].type == COLUMN_PAGES) {
 			e->runs = runs;
-			e->n_runs = (uint32_t)rnd(5);
+			e->n_runs = style[c] == 8 ? 0 : (uint32_t)rnd(5); /* 8: lists, and no page in any */
 			for (uint32_t i = 0; i < e->n_runs; i++)
 				runs[i] = style[c] > 6 ? (struct page_run){(uint32_t)rnd(0), (uint32_t)rnd(0)}
 						       : (struct page_run){(uint32_t)rnd(40), (uint32_t)rnd(3)};
@@ -95,8 +95,9 @@ static void assert_same(const struct event_batch *a, const struct event_batch *b
 			else {
 				uint32_t fa = i ? a->run_end[i - 1] : 0, fb = i ? b->run_end[i - 1] : 0;
 				assert_int_equal(a->run_end[i] - fa, b->run_end[i] - fb);
-				assert_memory_equal(a->runs + fa, b->runs + fb,
-						    (a->run_end[i] - fa) * sizeof(*a->runs));
+				if (a->run_end[i] > fa)
+					assert_memory_equal(a->runs + fa, b->runs + fb,
+							    (a->run_end[i] - fa) * sizeof(*a->runs));
 			}
 		}
 	}
