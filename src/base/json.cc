@@ -102,16 +102,26 @@ static bool mendable(simdjson::error_code code)
 }
 
 /* Does mending reach the first fault? Most of what fails is no JSON at all, and says so in its first bytes. */
-static bool fault_mendable(struct text doc)
+static bool fault_mendable_at(struct text doc, size_t at)
 {
-	size_t at = json_fault(doc);
-
 	return at >= doc.len || (unsigned char)doc.ptr[at] >= 0x80 || doc.ptr[at] == 'N' || doc.ptr[at] == 'I';
+}
+
+/* Is a long text broken in its first bytes? Heads of logs are offered to whoever reads documents, and each would copy and read a
+ * MiB to find that out. What the cut itself may have broken is near its end. */
+static bool broken_early(struct text doc, size_t *ret_at)
+{
+	constexpr size_t look = 256, near = 16;
+
+	if (doc.len < 16 * look)
+		return false;
+	*ret_at = json_fault(text_sub(doc, 0, look));
+	return *ret_at + near < look && !fault_mendable_at(doc, *ret_at);
 }
 
 static int parse_mended(struct json *j, struct text doc, simdjson::error_code *code, struct err *err)
 {
-	if (!fault_mendable(doc))
+	if (!fault_mendable_at(doc, json_fault(doc)))
 		return 0;
 	struct buf mended = BUF_INIT(max_bytes);
 	int r = json_mend(doc, &mended, err);
@@ -138,6 +148,12 @@ extern "C" int json_parse(struct json *j, struct text doc, bool padded, struct j
 	if (doc.len == 0) {
 		if (ret_offset)
 			*ret_offset = skipped;
+		return 1;
+	}
+	size_t at;
+	if (broken_early(doc, &at)) {
+		if (ret_offset)
+			*ret_offset = skipped + at;
 		return 1;
 	}
 	if (!padded) {
