@@ -170,6 +170,15 @@ static inline bool is_health(struct text path)
 	return one_of(name, first, ARRAY_SIZE(first)) && (path.len == 0 || one_of(path, second, ARRAY_SIZE(second)));
 }
 
+/* /v1/…: an API's, however the path ends. Callers may choose the name of a response, so that it ends like a file's. */
+static inline bool is_api(struct text path)
+{
+	for (size_t at = 0; (at = text_find(path, "/v", at)) != SIZE_MAX; at += 2)
+		if (at + 2 < path.len && path.ptr[at + 2] >= '0' && path.ptr[at + 2] <= '9')
+			return true;
+	return false;
+}
+
 /* Files of pages, and what is the same for everybody. */
 static inline bool is_static(struct text path)
 {
@@ -194,7 +203,7 @@ static inline bool is_static(struct text path)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (text_ends(path, ends[i]))
-			return true;
+			return !is_api(path);
 	return false;
 }
 

@@ -383,7 +383,7 @@ static bool aside(struct parse *p, const struct found *f)
 
 	if (!method.len)
 		path_of_request(text_at(p, f, REQUEST_LINE), &line);
-	return is_aside(line, route_of(p, f)) || text_starts(text_at(p, f, ID), "HEALTH_CHECK");
+	return is_aside(line, route_of(p, f));
 }
 
 /* Does it tell of a request's outcome? */

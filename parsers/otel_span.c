@@ -19,6 +19,7 @@
 
 #include "gateway_access.h"
 #include "otel_span_keys.h"
+#include "pagetrail/engine_check.h"
 #include "pagetrail/json_scan.h"
 #include "pagetrail/parser.h"
 #include "sglang_finish.h"
@@ -497,11 +498,14 @@ static int take(struct span *x)
 {
 	struct text role = {0}, id = text_at(x, ENGINE_ID), rid = text_at(x, RID);
 	bool named = is_request_name(x->name, &role);
+	int64_t input;
 
 	if (!id.len && rid.len && (named || text_starts(text_at(x, MODULE), "sglang::request")))
 		id = rid;
+	if (id.len && is_engine_check(id, room_of(x->p, text_at(x, ROOM)), input_at(x, &input) ? input : -1))
+		return 1;
 	if (id.len)
-		return text_starts(id, "HEALTH_CHECK") ? 1 : take_leg(x, rid.len ? rid : id, role);
+		return take_leg(x, rid.len ? rid : id, role);
 	if (x->error && text_is(text_at(x, TYPE), "abort"))
 		return take_abort(x);
 	if (is_call(x))

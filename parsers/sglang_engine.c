@@ -593,11 +593,10 @@ static int bare_rest(struct parse *p, struct engine *s)
 	return RECORD_CONTINUES;
 }
 
-static const char *bare_reason(struct engine *s, struct text t)
+/* Part of a record that was torn, whatever else its text looks like: some of it may be a client's. */
+static bool is_part(struct text t)
 {
-	if (holds(t, "bootstrap_room=") || holds(t, "rid='") || holds(t, "token usage:") || holds(t, "input_len="))
-		return "torn";
-	return s->follow == FOLLOW_NOTHING ? "cut_head" : "foreign";
+	return holds(t, "bootstrap_room=") || holds(t, "rid='") || holds(t, "token usage:") || holds(t, "input_len=");
 }
 
 static bool odd_quotes(struct text t)
@@ -612,6 +611,7 @@ static bool odd_quotes(struct text t)
 static int engine_bare(struct parse *p, struct engine *s)
 {
 	struct text t = s->line.message;
+	bool part;
 	int r;
 
 	if (s->line.ts.ns == TIME_UNKNOWN && p->fallback.quality != STAMP_ZONED && s->last.ns != TIME_UNKNOWN &&
@@ -633,14 +633,15 @@ static int engine_bare(struct parse *p, struct engine *s)
 	}
 	if (!p->reason && is_dots(t) && (t.len == 3 || t.len == 4))
 		p->reason = "elided"; /* whoever published the log left something out */
-	if (!p->reason && (is_chatter(t) || is_dots(t))) {
+	part = is_part(t);
+	if (!p->reason && !part && (is_chatter(t) || is_dots(t))) {
 		s->follow = t.len < 4096 && odd_quotes(t) ? FOLLOW_TAIL : FOLLOW_RECORD;
 		return RECORD_CONTEXT;
 	}
 	if (!p->reason && (s->follow == FOLLOW_TAIL || s->follow == FOLLOW_TRACE))
 		return RECORD_CONTINUES;
 	if (!p->reason)
-		p->reason = bare_reason(s, t);
+		p->reason = part ? "torn" : s->follow == FOLLOW_NOTHING ? "cut_head" : "foreign";
 out:
 	if (s->follow == FOLLOW_NOTHING)
 		s->follow = FOLLOW_RECORD;

@@ -5,17 +5,17 @@
  */
 #pragma once
 
+#include "gateway_access.h"
 #include "pagetrail/parser.h"
 
 static int access_emit(struct parse *p, struct text method, struct text route, struct text status)
 {
-	static const char *const own[] = {
-	    "/health",          "/metrics",    "/ping",           "/liveness", "/readiness", "/server_info",
-	    "/get_server_info", "/model_info", "/get_model_info", "/get_load", "/v1/loads"};
+	static const char *const own[] = {"/server_info",    "/get_server_info", "/model_info",
+					  "/get_model_info", "/get_load",        "/v1/loads"};
 	struct event *e;
 
 	route = text_sub(route, 0, MIN(text_find_char(route, '?', 0), route.len));
-	if (text_is(method, "PRI") || starts_any(route, own, ARRAY_SIZE(own)))
+	if (text_is(method, "PRI") || is_health(route) || one_of(route, own, ARRAY_SIZE(own)))
 		return RECORD_CONTEXT;
 	e = engine_begin(p, EVENT_GATEWAY);
 	event_text(e, GATEWAY_WHAT, TEXT("access"));

@@ -7,11 +7,20 @@
  */
 #pragma once
 
+#include "pagetrail/engine_check.h"
 #include "pagetrail/parser.h"
 
-static bool is_health(struct text rid)
+/* Digits of a count; -1: it is not said. */
+static int64_t count_of(struct text digits)
 {
-	return text_starts(rid, "HEALTH_CHECK");
+	int64_t n;
+
+	return text_count(digits, &n) ? n : -1;
+}
+
+static bool is_check(struct text rid, struct text room, struct text input)
+{
+	return is_engine_check(py_unquote(rid).len ? py_unquote(rid) : rid, room, count_of(input));
 }
 
 static struct event *leg_begin(struct parse *p, const char *what)
@@ -35,8 +44,7 @@ static int health_seen(struct parse *p, const char *what, struct text rid)
 	int64_t ns;
 
 	rid = py_unquote(rid).len ? py_unquote(rid) : rid;
-	if (s->line.ts.quality != STAMP_NAIVE || !text_starts(rid, "HEALTH_CHECK_") ||
-	    !text_seconds_ns(text_from(rid, sizeof("HEALTH_CHECK_") - 1), &ns))
+	if (s->line.ts.quality != STAMP_NAIVE || !text_seconds_ns(text_from(rid, sizeof(ENGINE_CHECK) - 1), &ns))
 		return RECORD_CONTEXT;
 	e = leg_begin(p, what);
 	event_text(e, LEG_RID, rid);
@@ -56,10 +64,10 @@ static void leg_room(struct event *e, struct text room)
 static int leg_limit(struct parse *p, struct text message, struct text n, struct text limit, struct text rid,
 		     bool at_least)
 {
-	bool cut = holds(message, "Truncat");
+	bool cut = holds(text_sub(message, 0, text_find(message, "rid=", 0)), "Truncat"); /* the name is the client's */
 	struct event *e;
 
-	if (is_health(rid))
+	if (is_check(rid, (struct text){NULL, 0}, n))
 		return RECORD_CONTEXT;
 	e = leg_begin(p, cut ? "truncated" : "rejected");
 	event_text(e, LEG_RID, rid);
@@ -93,7 +101,7 @@ static int take_leg_failed(struct parse *p, const struct match *m, struct text m
 
 	if (rid.len == 0)
 		return engine_torn(p);
-	if (is_health(rid))
+	if (is_check(rid, py_field(message, "bootstrap_room"), (struct text){NULL, 0}))
 		return health_seen(p, "failed", rid);
 	/* the same failure on every rank differs only in rank=: kept out of the message */
 	text = stage;
@@ -130,7 +138,7 @@ static int take_room_failed(struct parse *p, const struct match *m, struct text 
 	struct text room = match_group(m, "room"), rid = match_group(m, "rid");
 	struct event *e;
 
-	if (is_health(rid) || text_is(room, "0"))
+	if (is_check(rid, room, (struct text){NULL, 0}) || (!rid.len && text_is(room, "0")))
 		return RECORD_CONTEXT;
 	e = leg_begin(p, "failed");
 	leg_room(e, room);
@@ -147,7 +155,7 @@ static int take_aborted(struct parse *p, const struct match *m, struct text mess
 	struct event *e;
 
 	(void)m;
-	if (is_health(rid))
+	if (is_check(rid, (struct text){NULL, 0}, (struct text){NULL, 0}))
 		return health_seen(p, "aborted", rid);
 	if (rid.len == 0 && holds(message, "rid="))
 		return engine_torn(p);
@@ -172,7 +180,7 @@ static int take_retracted(struct parse *p, const struct match *m, struct text me
 	while (r >= 0 && list.len > 0 && py_next(&it, &key, &value)) {
 		struct text rid = text_is(key, "rid") ? value : py_field(value, "rid");
 
-		if (rid.len == 0 || is_health(rid))
+		if (rid.len == 0 || is_check(rid, (struct text){NULL, 0}, (struct text){NULL, 0}))
 			continue;
 		e = leg_begin(p, "retracted");
 		event_text(e, LEG_RID, py_unquote(rid).len ? py_unquote(rid) : rid);
@@ -263,7 +271,7 @@ static bool text_starts_char(struct text t, char lower)
 static int take_time_stats(struct parse *p, const struct match *m, struct text message)
 {
 	size_t close = find_last(message, "): "), fields;
-	struct text head, rid, type;
+	struct text head, rid, type, room = {NULL, 0}, input;
 	struct event *e;
 
 	(void)m;
@@ -284,15 +292,17 @@ static int take_time_stats(struct parse *p, const struct match *m, struct text m
 	if (fields != SIZE_MAX && text_starts_char(type, 'u') && is_digit(rid.ptr[rid.len - 1]) &&
 	    !text_is(text_from(rid, fields), ", bootstrap_room=0"))
 		fields = SIZE_MAX;
-	if (is_health(rid))
-		return health_seen(p, "finished", text_sub(rid, 0, fields == SIZE_MAX ? rid.len : fields));
-	e = leg_begin(p, "finished");
 	if (fields != SIZE_MAX) {
-		leg_room(e, text_from(rid, fields + sizeof(", bootstrap_room=") - 1));
+		room = text_from(rid, fields + sizeof(", bootstrap_room=") - 1);
 		rid = text_sub(rid, 0, fields);
 	}
+	input = stats_field(head, "input_len", "input len=");
+	if (is_check(rid, room, input))
+		return health_seen(p, "finished", rid);
+	e = leg_begin(p, "finished");
+	leg_room(e, room);
 	event_text(e, LEG_RID, py_unquote(rid).len ? py_unquote(rid) : rid);
-	event_count(e, LEG_INPUT, stats_field(head, "input_len", "input len="));
+	event_count(e, LEG_INPUT, input);
 	event_text(e, LEG_INPUT_FLAG, TEXT("exact"));
 	event_count(e, LEG_CACHED, stats_field(head, "cached_input_len", ", cached_input len="));
 	event_count(e, LEG_OUTPUT, stats_field(head, "output_len", ", output len="));
@@ -417,7 +427,7 @@ static int take_receive(struct parse *p, const struct match *m, struct text mess
 
 		if (rid.len == 0)
 			continue;
-		if (is_health(rid)) {
+		if (is_engine_check(rid, room, ids)) {
 			int r = health_seen(p, "received", rid);
 
 			verdict = r == RECORD_CONTEXT ? verdict : r;
@@ -519,7 +529,7 @@ static int finish_one(struct parse *p, const struct request *q, struct text rid,
 	rid = id.len > 0 ? id : py_unquote(rid);
 	if (rid.len == 0)
 		return RECORD_CONTEXT;
-	if (is_health(rid))
+	if (is_check(rid, room, py_get(meta, "prompt_tokens")))
 		return health_seen(p, "finished", rid);
 	e = leg_begin(p, "finished");
 	request_common(e, q, rid, room, n);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "pagetrail/engine_check.h"
 #include "pagetrail/parser.h"
 #include "sglang_finish.h"
 
@@ -189,6 +190,7 @@ static int record(struct parse *p, struct text record)
 	struct json_value doc;
 	struct times when;
 	char tmp[ID_TMP];
+	int64_t input;
 	int r;
 
 	if (bare.len == 0)
@@ -202,7 +204,9 @@ static int record(struct parse *p, struct text record)
 		return parse_refuse(p, "no_counts");
 	if (!json_id(json_get(doc, "id"), tmp, &rid) || rid.len == 0)
 		return parse_refuse(p, "no_rid");
-	if (text_starts(rid, "HEALTH_CHECK"))
+	if (!json_count(json_get(doc, "prompt_tokens"), &input))
+		input = -1;
+	if (is_engine_check(rid, (struct text){NULL, 0}, input))
 		return RECORD_CONTEXT;
 	when = read_times(p, doc);
 	if (when.at.quality == STAMP_NONE)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pagetrail/engine_check.h"
 #include "pagetrail/parser.h"
 #include "sglang_finish.h"
 
@@ -212,6 +213,21 @@ static bool rid_usable(struct json_value v, char *tmp, struct text *ret)
 	return json_id(v, tmp, ret) && ret->len > 0 && !text_is(*ret, "...");
 }
 
+static bool is_check(const struct request *q, int64_t at, struct text rid, struct json_value out)
+{
+	struct json_value ids = json_get(q->obj, "input_ids"), room = member(q, json_get(q->obj, "bootstrap_room"), at);
+	char tmp[ID_TMP];
+	struct text name = {NULL, 0};
+	int64_t input = -1;
+	bool cut;
+
+	if (!json_count(json_path(out, "meta_info.prompt_tokens"), &input))
+		input = q->batch == 1 ? list_len(ids, &cut) : -1;
+	if (!json_id(room, tmp, &name))
+		name = (struct text){NULL, 0};
+	return is_engine_check(rid, name, input);
+}
+
 /* One member; adds to *events what it emitted. Health checks and members cut away by the logger give nothing. */
 static int take_member(struct parse *p, const struct request *q, int64_t at, unsigned *events, unsigned *health)
 {
@@ -222,7 +238,7 @@ static int take_member(struct parse *p, const struct request *q, int64_t at, uns
 	if (!rid_usable(json_path(out, "meta_info.id"), tmp, &rid) &&
 	    !rid_usable(json_type(q->rid) != JSON_ARRAY ? q->rid : list_at(q->rid, at), tmp, &rid))
 		return 0;
-	if (text_starts(rid, "HEALTH_CHECK")) {
+	if (is_check(q, at, rid, out)) {
 		(*health)++;
 		return 0;
 	}

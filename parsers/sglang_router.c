@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "gateway_access.h"
 #include "pagetrail/parser.h"
 #include "sglang_finish.h"
 
@@ -347,15 +348,7 @@ static struct text route_of(struct text uri)
 
 static bool health(const struct line *l)
 {
-	static const char *const routes[] = {"/health", "/liveness", "/readiness", "/livez",
-					     "/readyz", "/metrics",  "/ping"};
-	struct text route = route_of(l->uri);
-
-	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-		if (text_starts(route, routes[i]))
-			return true;
-	}
-	return text_starts(l->id, "HEALTH_CHECK");
+	return is_health(route_of(l->uri));
 }
 
 static void set_status(struct event *e, struct text t)

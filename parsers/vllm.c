@@ -6,6 +6,7 @@
  * year; access lines have none at all and get that of the line before. What LMCache, Dynamo and others write between is
  * handed on. Lines that another format peeled out of its own envelope come here bare.
  */
+#include "gateway_access.h"
 #include "pagetrail/parser.h"
 
 #include "vllm_words.h"
@@ -208,8 +209,7 @@ static void custom_stamp(struct parse *p, struct vllm *s)
 /* 10.0.0.9:53132 - "POST /v1/chat/completions HTTP/1.1" 200 OK: by hand, most of a busy server's log */
 static int access_line(struct parse *p, struct text t)
 {
-	static const char *const own[] = {"/health", "/metrics",     "/ping",       "/version",
-					  "/load",   "/server_info", "/is_sleeping"};
+	static const char *const own[] = {"/version", "/load", "/server_info", "/is_sleeping"};
 	size_t quote = text_find_char(text_sub(t, 0, 80), '"', 0), blank, end;
 	struct text request, route, status;
 	struct event *e;
@@ -225,7 +225,7 @@ static int access_line(struct parse *p, struct text t)
 	route = text_from(request, blank == SIZE_MAX ? request.len : blank + 1);
 	route = text_sub(route, 0, text_find_char(route, ' ', 0));
 	route = text_sub(route, 0, text_find_char(route, '?', 0));
-	if (text_starts(request, "PRI ") || starts_any(route, own, ARRAY_SIZE(own)))
+	if (text_starts(request, "PRI ") || is_health(route) || one_of(route, own, ARRAY_SIZE(own)))
 		return RECORD_CONTEXT;
 	e = vllm_begin(p, EVENT_GATEWAY, (struct text){NULL, 0});
 	event_text(e, GATEWAY_WHAT, TEXT("access"));
@@ -285,6 +285,12 @@ static bool begins_trace(struct text t)
 	return starts_any(t, heads, ARRAY_SIZE(heads));
 }
 
+static bool names_request(struct text t)
+{
+	return holds(t, "chatcmpl-") || holds(t, "cmpl-") || holds(t, "request_id") || holds(t, "req_id") ||
+	       holds(t, "Reqid: ");
+}
+
 /* Indentation, tracebacks and their last lines: RECORD_UNPARSED without a reason when it is none of them. */
 static int trace_line(struct parse *p, struct vllm *s)
 {
@@ -293,7 +299,7 @@ static int trace_line(struct parse *p, struct vllm *s)
 	size_t at;
 
 	if (head || t.ptr[0] == ' ' || t.ptr[0] == '\t') {
-		if (is_progress(t))
+		if (is_progress(t) && !names_request(t))
 			return RECORD_CONTEXT;
 		if (s->follow == FOLLOW_NOTHING)
 			return s->line.own_process ? RECORD_CONTEXT : parse_refuse(p, "cut_head");
@@ -323,12 +329,6 @@ static bool is_chatter(struct text t)
 
 	return t.ptr[0] == '\r' || is_dots(t) || is_progress(t) || starts_any(t, heads, ARRAY_SIZE(heads)) ||
 	       holds(text_sub(t, 0, 160), " NCCL ") || holds(text_sub(t, 0, 160), "Warning: ");
-}
-
-static bool names_request(struct text t)
-{
-	return holds(t, "chatcmpl-") || holds(t, "cmpl-") || holds(t, "request_id") || holds(t, "req_id") ||
-	       holds(t, "Reqid: ");
 }
 
 static int bare_line(struct parse *p, struct vllm *s)

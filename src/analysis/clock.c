@@ -7,6 +7,7 @@
  * is listed as a gap. A source without anchors takes over the zone of another source of the same worker: it is the same
  * process.
  */
+#include "pagetrail/engine_check.h"
 #include "resolve.h"
 
 #include <stdio.h>
@@ -216,8 +217,8 @@ static int clock_leg(struct resolve *r, uint32_t source, const struct event_batc
 	struct text rid = row_text(b, row, LEG_RID), what = row_text(b, row, LEG_WHAT);
 	int64_t start = row_int(b, row, LEG_STARTED), end = row_int(b, row, LEG_FINISHED);
 	/* a health check is named after the second in which it was sent: its lines come then or a little later */
-	if (text_starts(rid, "HEALTH_CHECK_") && start == UNKNOWN && end == UNKNOWN &&
-	    !text_seconds_ns(text_from(rid, sizeof("HEALTH_CHECK_") - 1), &start))
+	if (text_starts(rid, ENGINE_CHECK) && start == UNKNOWN && end == UNKNOWN &&
+	    !text_seconds_ns(text_from(rid, sizeof(ENGINE_CHECK) - 1), &start))
 		start = UNKNOWN;
 	if (text_is(what, "received") && end == UNKNOWN) {
 		end = start; /* the stamp is that of the beginning */

@@ -6,6 +6,7 @@
  * is found by server, rid and time, and by room where there is one. The one-token placeholder of a rejected prefill leg
  * stays one token: the length that was refused is kept beside it.
  */
+#include "pagetrail/engine_check.h"
 #include "resolve.h"
 
 #define DUPLICATE_NS (5 * NS_PER_S)         /* ranks print the same line within this time */
@@ -365,9 +366,9 @@ static int stray_add(struct resolve *r, const struct seen *s, struct err *err)
 static int leg_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
 {
 	struct seen s;
-	if (text_starts(row_text(b, row, LEG_RID),
-			"HEALTH_CHECK")) /* an engine that talks to itself: for clocks only */
-		return 0;
+	int64_t input = row_int(b, row, LEG_INPUT);
+	if (is_engine_check(row_text(b, row, LEG_RID), row_text(b, row, LEG_ROOM), input == UNKNOWN ? -1 : input))
+		return 0; /* an engine that talks to itself: for clocks only */
 	int res = seen_read(r, source, b, row, &s, err);
 	if (res)
 		return res;
