@@ -346,6 +346,13 @@ static int gap_unattached(struct resolve *r, struct err *err)
 					"is counted by itself, and what happened to these requests inside is unknown",
 					err);
 		if (!res)
+			res =
+			    gap_apart(r, i, "unattached", s->apart, s->apart_refs,
+				      "requests of this gateway share no id with what engines or other gateways say of "
+				      "the same time: each may be there once more, under another name and without what "
+				      "stands here, and is then counted twice",
+				      err);
+		if (!res)
 			res = gap_apart(r, i, "clock", s->doubtful, s->doubtful_refs,
 					"requests of this gateway share no id with the engine, and the zone of one of "
 					"the two logs is only assumed: most of what it says fits nothing by time and "

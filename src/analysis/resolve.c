@@ -14,7 +14,7 @@
 #include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 13
+#define RESOLVE_VERSION 14
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
@@ -108,6 +108,8 @@ static int resolve_events(struct resolve *r, struct err *err)
 		res = boot_assign(r, err);
 	if (!res)
 		res = join_all(r, err);
+	if (!res)
+		res = apart_find(r, err);
 	return res ? res : sort_workers(r, err);
 }
 
@@ -178,8 +180,9 @@ static int resolve_into(struct case_file *c, bool fresh, struct event_feed *feed
 		res = resolve_clear(c, err);
 	if (!res)
 		res = resolve_rows(&r, err);
-	char unlisted[32];
+	char unlisted[32], twice[32];
 	(void)snprintf(unlisted, sizeof(unlisted), "%u", r.unlisted);
+	(void)snprintf(twice, sizeof(twice), "%u", r.twice);
 	CLEANUP(buf_done) struct buf ordered = BUF_INIT(16 * MIB);
 	if (!res)
 		res = page_ordered(&r, &ordered, err);
@@ -188,6 +191,8 @@ static int resolve_into(struct case_file *c, bool fresh, struct event_feed *feed
 		res = case_info_set(c, "page_logs_in_order", buf_text(&ordered), err);
 	if (!res)
 		res = case_info_set(c, "page_rids_unlisted", text_of(unlisted), err);
+	if (!res)
+		res = case_info_set(c, "responses_twice_at_most", text_of(twice), err);
 	if (!res)
 		res = derived_from(c, state, err);
 	return res ? res : case_info_set(c, "derived_from", text_of(state), err);

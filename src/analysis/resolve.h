@@ -151,6 +151,8 @@ struct source_info {
 	/* requests that fit several executions by time and length; those whose zone is too doubtful for that */
 	uint32_t ambiguous, doubtful;
 	struct refs ambiguous_refs, doubtful_refs;
+	uint32_t apart; /* requests that may stand in other logs too, counted there by themselves */
+	struct refs apart_refs;
 	/* the last worker text of a batch row and what it was */
 	struct text memo_text;
 	uint32_t memo_worker;
@@ -302,6 +304,7 @@ struct life {          /* one request as gateways saw it */
 	struct refs refs;
 	uint8_t input_flag, conflict, rule;
 	int8_t streamed, client_gone;
+	bool left_apart;             /* a gap says so already */
 	bool final, listed, element; /* listed: one record named several rooms; element: of those, this is one */
 };
 
@@ -394,6 +397,7 @@ struct resolve {
 	uint32_t n_span_open;
 	bool spans_full;
 	uint32_t unlisted;                 /* rids that are known to page logs alone and got no rows */
+	uint32_t twice;                    /* of the responses, at most so many are counted twice (resolve_apart.c) */
 	uint32_t *parent;                  /* union-find over legs, then lives */
 	uint32_t *root_tenant, *root_life; /* by root: tenant, a lifetime + 1 */
 	uint32_t *leg_order, *life_order, *request_order, *worker_order;
@@ -593,7 +597,10 @@ int join_fits(struct resolve *r, struct err *err) MUST_CHECK;  /* last of them: 
 uint32_t join_root(struct resolve *r, uint32_t node);
 /* Joins the set of `added` to that of `to`. false: refused, and both are marked. */
 bool join_pair(struct resolve *r, uint32_t to, uint32_t added, enum rule rule);
-int join_all(struct resolve *r, struct err *err) MUST_CHECK; /* union-find, requests, attempts, names */
+int join_all(struct resolve *r, struct err *err) MUST_CHECK;   /* union-find, requests, attempts, names */
+int apart_find(struct resolve *r, struct err *err) MUST_CHECK; /* behind join_all(): r->twice, gaps' numbers */
+/* The leg that gave the answer, or NULL. */
+const struct leg *request_answer(const struct resolve *r, const struct request *q);
 int request_write(struct resolve *r, struct err *err) MUST_CHECK;
 /* The row of a request's response, if it has one; *id: of the last row. */
 int response_write(struct resolve *r, struct row_writer *w, const struct request *q, int64_t *id,

@@ -344,7 +344,9 @@ static bool believed(const struct tally *tallies, const struct fit *f, int side)
 static int left_apart(struct resolve *r, const struct fit *life, bool doubtful, struct err *err)
 {
 	struct source_info *s = &r->sources[life->source];
-	const struct refs *refs = &life_at(r, life->node - r->legs.n)->refs;
+	struct life *l = life_at(r, life->node - r->legs.n);
+	const struct refs *refs = &l->refs;
+	l->left_apart = true;
 	if (doubtful) {
 		s->doubtful++;
 		return refs_add_all(r, &s->doubtful_refs, refs, err);

@@ -34,7 +34,7 @@ static void say(struct response *p, enum tri delivered, const char *basis)
 }
 
 /* The leg that answered: the last attempt's decode or unified leg; without roles, any leg that is no prefill leg. */
-static const struct leg *answering(const struct resolve *r, const struct request *q)
+const struct leg *request_answer(const struct resolve *r, const struct request *q)
 {
 	const struct leg *best = NULL;
 	for (uint32_t i = 0; i < q->n_legs; i++) {
@@ -359,7 +359,7 @@ static int response_of(struct resolve *r, const struct request *q, struct respon
 	p->status = p->prompt = p->output = p->bytes = p->started = p->finished = p->engine_output = UNKNOWN;
 	for (uint32_t i = 0; i < q->n_legs; i++)
 		p->batch |= leg_at(r, r->leg_order[q->legs_from + i])->batch > 1;
-	p->answer = answering(r, q);
+	p->answer = request_answer(r, q);
 	int res = gateway_side(r, q, p, err);
 	if (p->answer) {
 		p->engine_output = p->answer->output;

@@ -117,7 +117,9 @@ static int compare_all(struct compare *v, struct err *err)
 		v->faults = true;
 	return r < 0 ? r
 		     : compare_table(v, "case_info",
-				     "WHERE key IN ('page_logs_in_order', 'page_rids_unlisted') ORDER BY key", err);
+				     "WHERE key IN ('page_logs_in_order', 'page_rids_unlisted', "
+				     "'responses_twice_at_most') ORDER BY key",
+				     err);
 }
 
 static int verify_now(struct compare *v, struct event_feed *feed, struct err *err)

@@ -43,16 +43,23 @@ static int add_losses(struct case_file *c, struct rows *r, struct buf *totals, s
 	    "SELECT sum(responses * (t='unknown')), sum(responses * (a='unknown')), sum(responses * (l='unknown')),"
 	    " sum(responses * (d='unknown')), (SELECT count(*) FROM worker w WHERE EXISTS (SELECT 1 FROM boot b WHERE "
 	    "b.worker = w.worker)"
-	    " OR w.has_page_log), (SELECT count(*) FROM worker WHERE has_page_log) FROM finding_counts()";
+	    " OR w.has_page_log), (SELECT count(*) FROM worker WHERE has_page_log),"
+	    " (SELECT CAST(value AS INTEGER) FROM case_info WHERE key='responses_twice_at_most'), sum(responses)"
+	    " FROM finding_counts()";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, c, sql, err);
 	if (!rc)
 		rc = sql_step(s, err);
 	if (rc != 1)
 		return rc;
-	int64_t n[6];
-	for (int i = 0; i < 6; i++)
+	int64_t n[8];
+	for (int i = 0; i < 8; i++)
 		n[i] = sql_get_int(s, i);
+	if (n[6])
+		rows_note(r,
+			  "NOTE: up to %" PRId64 " of the %" PRId64 " responses may be counted twice: no id joins what "
+			  "gateways and engines say of them ('pagetrail gaps').",
+			  n[6], n[7]);
 	if (n[0] + n[1] + n[2] + n[3])
 		rows_note(r,
 			  "not known for want of records: the trigger of %" PRId64 " response%s, the build of %" PRId64
@@ -61,8 +68,9 @@ static int add_losses(struct case_file *c, struct rows *r, struct buf *totals, s
 			  n[0], PLURAL(n[0]), n[1], n[2], n[3], n[5], n[4]);
 	rc = buf_printf(totals, err,
 			",\"unknown\":{\"T\":%" PRId64 ",\"A\":%" PRId64 ",\"L\":%" PRId64 ",\"D\":%" PRId64
-			"},\"workers\":%" PRId64 ",\"workers_with_page_log\":%" PRId64,
-			n[0], n[1], n[2], n[3], n[4], n[5]);
+			"},\"counted_twice_at_most\":%" PRId64 ",\"workers\":%" PRId64
+			",\"workers_with_page_log\":%" PRId64,
+			n[0], n[1], n[2], n[3], n[6], n[4], n[5]);
 	return rc ? rc : add_gaps(c, r, totals, err);
 }
 

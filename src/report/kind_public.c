@@ -44,12 +44,15 @@ static const struct number numbers[] = {
     {"searchable", "responses", "population", COUNTED},
     {"tenant_unknown", "responses", "population", HIDDEN},
     {"l_known", "responses", "population", HIDDEN},
+    {"twice", "responses", "population", HIDDEN},
 };
 
 static const struct limit limits[] = {
     {"lineage", "population", "l_known", "population",
      "have an unknown lineage: whose content they rest on is not logged"},
     {"tenant", "tenant_unknown", NULL, "population", "name no customer"},
+    {"twice", "twice", NULL, "population",
+     "at most may be counted twice: no id joins what gateways and engines say of them"},
     {"unread", "sources_unread", NULL, "sources", "could not be read to their end or recognised"},
     {"unparsed", "unparsed", NULL, "records", "were not understood"},
     {"gaps", "gaps", NULL, NULL, "are known in sequences, sources and clocks"},

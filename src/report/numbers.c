@@ -2,7 +2,8 @@
 /* numbers.c - the numbers of the document, and the limits that follow from them
  *
  * A number says its unit, how it came about (flag), and of which population it is a part, with its share. While gaps
- * are known, what was counted is "at least": the document says so at the number. Windows are half-open: 'first' is the
+ * are known, what was counted is "at least": the document says so at the number. While some may be counted twice, neither that
+ * nor a share would be true. Windows are half-open: 'first' is the
  * exact first instant, 'before' the whole second behind the last one; for the public both are whole hours.
  */
 #include <stdio.h>
@@ -145,11 +146,11 @@ static int count_with(struct facts *f, const char *text, struct windows *w)
 	return rc;
 }
 
-static int put_share(struct facts *f, xmlNodePtr node, int64_t value, int64_t of)
+static int put_share(struct facts *f, xmlNodePtr node, int64_t value, int64_t of, bool unsure)
 {
 	char tmp[64];
 	int rc = put_attr_int(f, node, "of", of);
-	if (rc || of <= 0)
+	if (rc || of <= 0 || unsure)
 		return rc;
 	/* rounding never makes something nothing, or a part the whole */
 	int64_t parts = (int64_t)(((double)value / (double)of) * 10000.0 + 0.5);
@@ -182,6 +183,7 @@ static int put_value(struct facts *f, xmlNodePtr node, const struct number *k, c
 static int put_number(struct facts *f, xmlNodePtr parent, const struct number *k)
 {
 	const struct cell *cell = &f->cells[number_at(f, k->id)];
+	bool unsure = number_value(f, "twice") > 0 && (!strcmp(k->unit, "responses") || !strcmp(k->unit, "requests"));
 	if (!cell->known || k->how & HIDDEN)
 		return 0;
 	xmlNodePtr node = put_node(f, parent, "number");
@@ -192,13 +194,14 @@ static int put_number(struct facts *f, xmlNodePtr parent, const struct number *k
 		rc = put_attr(f, node, "unit", text_of(k->unit));
 	if (!rc)
 		rc = put_attr(f, node, "flag", k->how & AT_MOST ? TEXT("upper-bound") : TEXT("counted"));
-	if (!rc && k->how & FOUND && number_value(f, "gaps") > 0)
+	if (!rc && k->how & FOUND && !unsure && number_value(f, "gaps") > 0)
 		rc = put_attr(f, node, "at-least", TEXT("true"));
 	int of = k->population ? number_at(f, k->population) : -1;
 	if (rc || of < 0 || !f->cells[of].known)
 		return rc;
 	rc = put_attr(f, node, "population", text_of(k->population));
-	return !rc && !cell->shown && !f->cells[of].shown ? put_share(f, node, cell->value, f->cells[of].value) : rc;
+	return !rc && !cell->shown && !f->cells[of].shown ? put_share(f, node, cell->value, f->cells[of].value, unsure)
+							  : rc;
 }
 
 /* The first instant at or before, or behind, that is a multiple of the step. */

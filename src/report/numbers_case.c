@@ -25,6 +25,7 @@ static const struct number numbers[] = {
     {"tenant_unknown", "responses", "population", COUNTED},
     {"start_unknown", "responses", "population", COUNTED},
     {"searchable", "responses", "population", COUNTED},
+    {"twice", "responses", "population", AT_MOST},
     {"limit_least", "tokens", NULL, COUNTED},
     {"owners", "requests", NULL, COUNTED},
     {"E1", "requests", "owners", FOUND},
@@ -94,7 +95,8 @@ static const char case_sql[] =
     " (SELECT total(duplicate) FROM source) AS duplicate, (SELECT count(*) FROM gap) AS gaps,"
     " (SELECT count(*) FROM worker) AS workers, (SELECT total(has_page_log) FROM worker) AS workers_page_log,"
     " (SELECT count(DISTINCT source) FROM clock) AS clocks, (SELECT count(DISTINCT source) FROM clock WHERE bound_ns "
-    "IS NULL) AS clocks_unbounded";
+    "IS NULL) AS clocks_unbounded,"
+    " (SELECT CAST(value AS INTEGER) FROM case_info WHERE key = 'responses_twice_at_most') AS twice";
 
 static const char window_sql[] =
     "WITH s AS (SELECT min(started_at) / 1000000000 AS a, max(coalesce(finished_at, started_at)) / 1000000000 AS b"
@@ -115,6 +117,8 @@ static const struct limit limits[] = {
     {"delivery", "population", "d_known", "population", "have an unknown delivery (D)"},
     {"tenant", "tenant_unknown", NULL, "population", "name no tenant"},
     {"start", "start_unknown", NULL, "population", "have no known start, and stand in no day of the figures"},
+    {"twice", "twice", NULL, "population",
+     "at most may be counted twice: no id joins what gateways and engines say of them"},
     {"unread", "sources_unread", NULL, "sources",
      "could not be read to their end or recognised: nothing rests on them"},
     {"unparsed", "unparsed", NULL, "records", "were not understood: they are kept, and can be searched"},

@@ -157,6 +157,14 @@ def loss_named(what, less, page_logs, holes):
         check(any(g["kind"] == "sequence" and g["worker"] == w for g in less.gaps), f"{what}: the hole in the page log of {w}", less.gaps)
 
 
+def counted_once(what, full, less):
+    """What fewer logs leave is counted by more than one of them at most as often as is said; an engine's answers count by attempt."""
+    least = less.totals["population"] - less.totals["counted_twice_at_most"]
+    check(least <= sum(full.attempts.values()), f"{what}: {least} responses at least, with what may be counted twice", (less.totals, len(full.rows)))
+    check(("may be counted twice" in less.said) == (less.totals["counted_twice_at_most"] > 0), f"{what}: the text says that some may be counted twice",
+          less.said)
+
+
 def marker_gone(before, after):
     """Was it confirmed by a marker, against what other records say, and is there no marker now?"""
     return all(r["predicates"]["X"] == "yes" and "no" in r["predicates"].values() for r in before if r["class"] != "C4") and not any(
@@ -165,6 +173,7 @@ def marker_gone(before, after):
 
 def compare(what, full, less, restart_lost=False):
     check(less.whole(), f"{what}: totals add up", less.totals)
+    counted_once(what, full, less)
     by_the_rules(what, less)
     predicates_moved(what, full, less, restart_lost)
     cleared, unexposed, narrowed = [], [], []
@@ -314,6 +323,7 @@ class Fleet:
     def test(self):
         full = self.without(())
         check(full.whole(), f"{self.name}: totals add up", full.totals)
+        check(not full.totals["counted_twice_at_most"], f"{self.name}: with all logs nothing is counted twice", full.totals)
         plans = [(full, *p) for p in self.plans()]
         # candidate sets are what is left without page logs
         pages = tuple(f for f in self.files if f.endswith(".pages.jsonl"))

@@ -93,8 +93,8 @@ static void test_time_and_length(void **state)
 	put(d, EVENT_LEG, 31.5,
 	    "what=finished rid=b1 room=77 role=decode model=m input_tokens=700123 output_tokens=40 started_ns=9.6 "
 	    "finished_ns=31.5");
-	put(d, EVENT_LEG, 60,
-	    "what=finished rid=b2 room=78 role=decode input_tokens=512 output_tokens=9 started_ns=50 finished_ns=60");
+	put(d, EVENT_LEG, 600,
+	    "what=finished rid=b2 room=78 role=decode input_tokens=512 output_tokens=9 started_ns=500 finished_ns=600");
 	resolve();
 	assert_string_equal(rows(joined_query), "g1|700123|a1+b1;g2|512|-;b2|512|b2;");
 	assert_string_equal(rows("SELECT value, rule FROM alias WHERE request = 1 ORDER BY kind, value"),
@@ -160,7 +160,7 @@ static void test_time_and_length_refused(void **state)
 	put(d, EVENT_LEG, 1010, "what=finished rid=l2 role=decode input_tokens=78 started_ns=991 finished_ns=1010");
 	resolve();
 	assert_string_equal(rows("SELECT count(*) FROM alias WHERE rule = 'time_and_length'"), "0;");
-	assert_string_equal(rows("SELECT missing FROM gap WHERE kind = 'unattached'"), "2;");
+	assert_string_equal(rows("SELECT missing FROM gap WHERE kind = 'unattached'"), "2;6;");
 }
 
 /* Where the gateway's ids are the engine's, a request that they do not find is not looked for by length. */
@@ -209,7 +209,7 @@ static void test_time_and_length_doubtful_zone(void **state)
 		resolve();
 		assert_string_equal(rows("SELECT count(*) FROM alias WHERE rule = 'time_and_length'"),
 				    hours ? "0;" : "12;");
-		assert_string_equal(rows("SELECT kind, missing FROM gap"), hours ? "clock|2;" : "");
+		assert_string_equal(rows("SELECT kind, missing FROM gap"), hours ? "clock|2;unattached|10;" : "");
 	}
 }
 

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve_apart.c - which requests may be one and the same, counted by what an engine says and again by what a gateway says
+ *
+ * Where no id joins them, nothing tells the two from two requests. A layer is the engines together, or all gateways whose
+ * logs have one format: what one layer lists twice is two requests. Two requests may be one when they share no layer, their
+ * times meet, and ids are not what joins their logs. Each layer lists a request once, so of those that may be one there are at
+ * least as many as the layer with the most has.
+ */
+#include "resolve.h"
+
+enum {
+	ENGINES = 1,     /* bit of those that an engine answered */
+	GATEWAYS_AT = 1, /* number of the first gateway layer */
+	LAYERS = 32,
+	STEPS_MAX = 256, /* neighbours looked at; who has more of them in time may be one of them */
+	GROUPS_MAX = 64, /* sets of layers that requests have; beyond: nobody is told apart */
+};
+/* How far a zone that is only assumed may be off, twice. */
+#define ZONE_NS (INT64_C(28) * 3600 * NS_PER_S)
+
+struct part {
+	uint32_t request;               /* in r->requests */
+	uint32_t layers, known;         /* known: layers in which ids of its logs are found */
+	int64_t lo, hi, reach;          /* reach: latest end of its group up to here */
+	bool gateway_room, engine_room; /* who said a room */
+	bool apart;
+};
+
+struct group {
+	uint32_t layers, from, n;
+};
+
+/* How often ids brought logs and layers together. */
+struct joins {
+	uint32_t *of_source, *of_worker; /* requests of each */
+	uint32_t (*source_with)[LAYERS], (*worker_with)[LAYERS];
+};
+
+struct apart {
+	struct resolve *r;
+	struct text formats[LAYERS];
+	uint8_t *layer_of; /* by source */
+	struct joins joins;
+	struct part *parts;
+	uint32_t n;
+	struct group groups[GROUPS_MAX];
+	uint32_t n_groups;
+};
+
+static const struct life *life_of(const struct resolve *r, const struct request *q, uint32_t i)
+{
+	return life_at(r, r->life_order[q->lives_from + i]);
+}
+
+/* More formats than bits: the last ones share one. */
+static int layers_name(struct apart *a, struct err *err)
+{
+	struct resolve *r = a->r;
+	unsigned n = GATEWAYS_AT;
+	a->layer_of = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, 1);
+	if (!a->layer_of)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < r->n_sources; i++) {
+		unsigned k = GATEWAYS_AT;
+		while (k < n && !text_eq(a->formats[k], r->sources[i].format))
+			k++;
+		if (k == n && n < LAYERS)
+			a->formats[n++] = r->sources[i].format;
+		a->layer_of[i] = (uint8_t)MIN(k, LAYERS - 1u);
+	}
+	return 0;
+}
+
+typedef void (*source_fn)(void *ctx, uint32_t source);
+
+static void each_source(const struct resolve *r, const struct request *q, source_fn fn, void *ctx)
+{
+	for (uint32_t i = 0; i < q->n_lives; i++)
+		for (uint32_t at = life_of(r, q, i)->refs.head; at;) {
+			const struct ref_node *n = shelf_at(&r->refs, at - 1);
+			at = n->next;
+			fn(ctx, n->source);
+		}
+}
+
+struct mask_of {
+	const struct apart *a;
+	uint32_t layers, known;
+	int64_t slack;
+};
+
+static void add_layer(void *ctx, uint32_t source)
+{
+	struct mask_of *m = ctx;
+	m->layers |= UINT32_C(1) << m->a->layer_of[source];
+}
+
+static uint32_t layers_of(const struct apart *a, const struct request *q)
+{
+	struct mask_of m = {.a = a};
+	each_source(a->r, q, add_layer, &m);
+	return m.layers | (request_answer(a->r, q) ? ENGINES : 0);
+}
+
+static bool joined_by_fit(const struct resolve *r, const struct request *q)
+{
+	bool ret = false;
+	for (uint32_t i = 0; i < q->n_legs && !ret; i++)
+		ret = leg_at(r, r->leg_order[q->legs_from + i])->rule == RULE_TIME_AND_LENGTH;
+	for (uint32_t i = 0; i < q->n_lives && !ret; i++)
+		ret = life_of(r, q, i)->rule == RULE_TIME_AND_LENGTH;
+	return ret;
+}
+
+struct count_of {
+	struct joins *joins;
+	uint32_t layers, last;
+};
+
+static void add_with(uint32_t with[LAYERS], uint32_t layers)
+{
+	for (unsigned k = 0; k < LAYERS; k++)
+		with[k] += layers >> k & 1;
+}
+
+static void count_source(void *ctx, uint32_t source)
+{
+	struct count_of *c = ctx;
+	if (source == c->last) /* records of one log stand together */
+		return;
+	c->last = source;
+	c->joins->of_source[source]++;
+	add_with(c->joins->source_with[source], c->layers);
+}
+
+static int joins_count(struct apart *a, struct err *err)
+{
+	struct resolve *r = a->r;
+	struct joins *j = &a->joins;
+	int res = 0;
+	j->of_source = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, sizeof(*j->of_source));
+	j->of_worker = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*j->of_worker));
+	j->source_with = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, sizeof(*j->source_with));
+	j->worker_with = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*j->worker_with));
+	if (!j->of_source || !j->of_worker || !j->source_with || !j->worker_with)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
+		const struct request *q = shelf_at(&r->requests, i);
+		const struct leg *l = request_answer(r, q);
+		struct count_of c = {j, joined_by_fit(r, q) ? 0 : layers_of(a, q), NO_INDEX};
+		each_source(r, q, count_source, &c);
+		if (l) {
+			j->of_worker[l->worker]++;
+			add_with(j->worker_with[l->worker], c.layers);
+		}
+		res = resolve_tick(r, err);
+	}
+	return res;
+}
+
+/* Less than one in twenty is the odd client that chose its ids on both sides. */
+static uint32_t found_in(const uint32_t with[LAYERS], uint32_t of)
+{
+	uint32_t ret = 0;
+	for (unsigned k = 0; k < LAYERS; k++)
+		if (with[k] && (uint64_t)with[k] * 20 >= of)
+			ret |= UINT32_C(1) << k;
+	return ret;
+}
+
+static void add_slack(struct mask_of *m, uint32_t source)
+{
+	const struct source_info *s = &m->a->r->sources[source];
+	if (s->naive && !s->given && !s->basis.len)
+		m->slack = ZONE_NS;
+	else if (s->naive && s->bound_ns != UNKNOWN)
+		m->slack = MAX(m->slack, MIN(s->bound_ns, SKEW_NS));
+}
+
+static void add_known(void *ctx, uint32_t source)
+{
+	struct mask_of *m = ctx;
+	m->known |= found_in(m->a->joins.source_with[source], m->a->joins.of_source[source]);
+	add_slack(m, source);
+}
+
+static struct part part_of(const struct apart *a, uint32_t at)
+{
+	struct resolve *r = a->r;
+	const struct request *q = shelf_at(&r->requests, at);
+	const struct leg *l = request_answer(r, q);
+	struct part p = {.request = at, .layers = layers_of(a, q)};
+	struct mask_of m = {.a = a};
+	each_source(r, q, add_known, &m);
+	for (uint32_t i = 0; i < q->n_lives; i++)
+		p.gateway_room |= life_of(r, q, i)->rooms != 0;
+	if (l) {
+		p.engine_room = l->room != 0;
+		m.known |= found_in(a->joins.worker_with[l->worker], a->joins.of_worker[l->worker]);
+		for (uint32_t i = l->refs.head; i;) {
+			const struct ref_node *n = shelf_at(&r->refs, i - 1);
+			i = n->next;
+			add_slack(&m, n->source);
+		}
+	}
+	p.known = m.known;
+	p.lo = q->first == UNKNOWN ? INT64_MIN + 1 : q->first - SKEW_NS / 2 - m.slack / 2;
+	p.hi = q->last == UNKNOWN ? INT64_MAX : q->last + SKEW_NS / 2 + m.slack / 2;
+	return p;
+}
+
+static bool may_be_one(const struct part *x, const struct part *y)
+{
+	bool joined = x->known & y->layers && y->known & x->layers; /* would have been */
+	bool rooms = (x->gateway_room && y->engine_room) || (x->engine_room && y->gateway_room);
+	return !(x->layers & y->layers) && !joined && !rooms && x->lo <= y->hi && y->lo <= x->hi;
+}
+
+static int by_layers(const void *a, const void *b, void *ctx)
+{
+	(void)ctx;
+	const struct part *x = a, *y = b;
+	if (x->layers != y->layers)
+		return x->layers < y->layers ? -1 : 1;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return x->request < y->request ? -1 : x->request > y->request;
+}
+
+/* Nobody is left out who is not in all layers. */
+static int parts_collect(struct apart *a, uint32_t all, struct err *err)
+{
+	struct resolve *r = a->r;
+	int res = 0;
+	uint32_t n = 0;
+	a->parts = scratch_alloc(&r->scratch, (size_t)r->requests.n + 1, sizeof(*a->parts));
+	if (!a->parts)
+		return err_nomem(err);
+	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
+		struct part p = part_of(a, i);
+		if (p.layers && p.layers != all)
+			a->parts[a->n++] = p;
+		res = resolve_tick(r, err);
+	}
+	if (!res)
+		res = sort_items(r, a->parts, a->n, sizeof(*a->parts), by_layers, NULL, err);
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct part *p = &a->parts[i];
+		bool goes_on = i && p[-1].layers == p->layers;
+		p->reach = goes_on ? MAX(p[-1].reach, p->hi) : p->hi;
+		if (!goes_on && n++ < GROUPS_MAX)
+			a->groups[a->n_groups++] = (struct group){p->layers, i, 0};
+		if (n <= GROUPS_MAX)
+			a->groups[a->n_groups - 1].n++;
+	}
+	return res;
+}
+
+static bool meets_one_of(const struct apart *a, const struct part *p, const struct group *g)
+{
+	uint32_t lo = g->from, hi = g->from + g->n;
+	while (lo < hi) { /* first that begins behind its end */
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (a->parts[mid].lo <= p->hi)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (unsigned steps = 0; lo-- > g->from && a->parts[lo].reach >= p->lo; steps++)
+		if (steps == STEPS_MAX || may_be_one(p, &a->parts[lo]))
+			return true;
+	return false;
+}
+
+static int parts_meet(struct apart *a, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < a->n_groups && !res; i++)
+		for (uint32_t k = 0; k < a->n_groups && !res; k++) {
+			const struct group *x = &a->groups[i], *y = &a->groups[k];
+			if (x->layers & y->layers)
+				continue;
+			for (uint32_t at = x->from; at < x->from + x->n && !res; at++) {
+				struct part *p = &a->parts[at];
+				p->apart = p->apart || meets_one_of(a, p, y);
+				res = resolve_tick(a->r, err);
+			}
+		}
+	for (uint32_t i = a->n_groups ? a->groups[a->n_groups - 1].from + a->groups[a->n_groups - 1].n : 0; i < a->n;
+	     i++)
+		a->parts[i].apart = true;
+	return res;
+}
+
+/* Once, in the log that says most about it, unless that log's gap about several that fit says it already. */
+static int say_apart(struct resolve *r, const struct request *q, struct err *err)
+{
+	bool said = false;
+	for (uint32_t i = 0; i < q->n_lives; i++)
+		said |= life_of(r, q, i)->left_apart;
+	if (said || !q->n_lives)
+		return 0;
+	const struct refs *refs = &life_of(r, q, 0)->refs;
+	if (!refs->head)
+		return 0;
+	struct source_info *s = &r->sources[((const struct ref_node *)shelf_at(&r->refs, refs->head - 1))->source];
+	s->apart++;
+	return refs_add_all(r, &s->apart_refs, refs, err);
+}
+
+int apart_find(struct resolve *r, struct err *err)
+{
+	struct apart a = {.r = r};
+	uint32_t all = 0, n = 0, most = 0, of_layer[LAYERS] = {0};
+	int res = layers_name(&a, err);
+	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
+		all |= layers_of(&a, shelf_at(&r->requests, i));
+		res = resolve_tick(r, err);
+	}
+	if (res || !(all & (all - 1))) /* one layer */
+		return res;
+	res = joins_count(&a, err);
+	if (!res)
+		res = parts_collect(&a, all, err);
+	if (!res)
+		res = parts_meet(&a, err);
+	for (uint32_t i = 0; i < a.n && !res; i++) {
+		if (!a.parts[i].apart)
+			continue;
+		n++;
+		add_with(of_layer, a.parts[i].layers);
+		res = say_apart(r, shelf_at(&r->requests, a.parts[i].request), err);
+		if (!res)
+			res = resolve_tick(r, err);
+	}
+	for (unsigned k = 0; k < LAYERS; k++)
+		most = MAX(most, of_layer[k]);
+	r->twice = n - most;
+	return res;
+}
