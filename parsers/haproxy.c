@@ -147,7 +147,8 @@ static const char *read_line(struct text t, struct line *l)
 
 	*l = (struct line){.a = ACCESS_LINE_INIT};
 	t = skip_header(t);
-	if (!cut_word(&t, &client) || text_rfind_char(client, ':') == SIZE_MAX || !t.len || t.ptr[0] != '[')
+	if (!cut_word(&t, &client) || text_rfind_char(client, ':') == SIZE_MAX || !t.len || t.ptr[0] != '[' ||
+	    text_find_char(client, '<', 0) != SIZE_MAX) /* "<134>203.0.1<134>…": the header of another record */
 		return "not_httplog";
 	if (!cut_brackets(&t, &date) || !stamp_parse_clf(date, &l->start, &used) || used != date.len)
 		return "bad_time";

@@ -154,6 +154,21 @@ static UNUSED bool is_progress(struct text t)
 	       (holds(t, "% Completed |") && holds(t, "["));
 }
 
+/* A progress bar, or dots, up to its end: what comes behind is the next record. */
+static UNUSED bool is_bar(struct text t)
+{
+	static const char *const ends[] = {"it/s]", "s/it]", "B/s]"};
+	size_t n = 0;
+
+	t = text_trim(t);
+	while (n < t.len && t.ptr[n] == '.')
+		n++;
+	for (size_t i = 0; i < ARRAY_SIZE(ends) && n < t.len; i++)
+		if (text_ends(t, ends[i]))
+			return true;
+	return n > 0 && n == t.len;
+}
+
 static UNUSED bool is_dots(struct text t)
 {
 	for (size_t i = 0; i < t.len; i++)

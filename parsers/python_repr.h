@@ -68,6 +68,29 @@ static UNUSED size_t py_value_end(struct text t, size_t pos, bool *torn)
 	return t.len;
 }
 
+/* Is the bracket that t begins with closed in t? */
+static UNUSED bool py_closed(struct text t)
+{
+	size_t depth = 0, at = 0;
+	bool torn = false;
+
+	while (at < t.len && !torn) {
+		char c = t.ptr[at];
+
+		if (c == '\'' || c == '"') {
+			at = py_string_end(t, at, &torn);
+			continue;
+		}
+		depth += c == '(' || c == '[' || c == '{';
+		if ((c == ')' || c == ']' || c == '}') && --depth == 0)
+			return true;
+		if (depth == 0)
+			return false;
+		at++;
+	}
+	return false;
+}
+
 /* Members of one bracket. `at` stands behind the opening bracket. */
 struct py_iter {
 	struct text t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sglang_engine.c - the text log of an SGLang engine: envelopes, start-up, batches, requests and their failures
  *
- * A record begins with an envelope at the start of a line, or where line_cut() finds one in a torn line. Bare lines
+ * A record begins with an envelope at the start of a line, or where line_split() finds one behind a progress bar. Bare lines
  * are continuations, lines of other programs, or (in a source without any envelope, or behind an export's time)
  * messages. Behind an envelope an unknown message is context: the engine says much that is about no request.
  */
@@ -648,6 +648,15 @@ out:
 	return r;
 }
 
+/* Is there a second envelope where nobody would look for it, because the record begins as none? What comes behind a line end
+ * is the text of whoever wrote it. */
+static bool is_fused(struct text record)
+{
+	size_t at = is_bracket(record) ? record.len : line_cut(record);
+
+	return at < record.len && text_find_char(text_sub(record, 0, at), '\n', 0) == SIZE_MAX;
+}
+
 static int sglang_engine_record(struct parse *p, struct text record)
 {
 	struct engine *s = p->state;
@@ -655,13 +664,15 @@ static int sglang_engine_record(struct parse *p, struct text record)
 	s->torn = false;
 	p->reason = NULL;
 	s->line = line_read(unpaint(&p->scratch, record));
+	if ((s->line.style != STYLE_BARE || s->follow != FOLLOW_QUOTE) && is_fused(record))
+		return parse_refuse(p, "fused");
 	return s->line.style == STYLE_BARE ? engine_bare(p, s) : engine_enveloped(p, s);
 }
 
 static size_t sglang_engine_split(struct parse *p, struct text line)
 {
 	(void)p;
-	return line_cut(line);
+	return line_split(line);
 }
 
 /* --- bids --- */

@@ -25,7 +25,7 @@ static int access_emit(struct parse *p, struct text method, struct text route, s
 }
 
 /* 10.0.3.9:48574 - "POST /v1/chat/completions HTTP/1.1" 500 Internal Server Error, as uvicorn writes it; the client may be
- * missing. By hand, because it is a fifth of a busy engine's log. RECORD_UNPARSED: it is none. */
+ * missing. By hand, because it is a fifth of a busy engine's log. RECORD_UNPARSED: it is none, or, with a reason, one that is torn. */
 static int access_line(struct parse *p, struct text t)
 {
 	size_t quote = text_find_char(text_sub(t, 0, 68), '"', 0), n = 0;
@@ -56,7 +56,7 @@ static int access_line(struct parse *p, struct text t)
 	status = text_sub(t, 2, 3);
 	if (!text_starts(t, "\" ") || status.len != 3 || !all_digits(status) || status.ptr[0] < '1' ||
 	    status.ptr[0] > '5' || (t.len > 5 && t.ptr[5] != ' '))
-		return RECORD_UNPARSED;
+		return engine_torn(p);
 	return access_emit(p, method, route, status);
 }
 

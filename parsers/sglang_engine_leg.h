@@ -543,7 +543,7 @@ static int take_finish(struct parse *p, const struct match *m, struct text messa
 	struct text call = text_from(message, sizeof("Finish: obj=") - 1), out;
 	struct engine *s = p->state;
 	struct request q = request_read(call);
-	size_t n = request_count(q.rid), end = py_value_end(call, 0, &s->torn);
+	size_t n = request_count(q.rid), end = py_value_end(call, 0, &(bool){false});
 	struct each rids = each_of(q.rid), rooms = each_of(q.room), outs;
 	int verdict = RECORD_CONTEXT;
 
@@ -553,7 +553,7 @@ static int take_finish(struct parse *p, const struct match *m, struct text messa
 	out = skip_blanks(text_from(call, end + 1));
 	out = text_starts(out, "out=") ? text_from(out, 4) : (struct text){NULL, 0};
 	outs = each_of(out);
-	(void)py_value_end(out, 0, &s->torn);
+	s->torn = !py_closed(text_from(call, text_find_char(call, '(', 0))) || (out.len && !py_closed(out));
 	for (size_t i = 0; i < n && verdict >= 0; i++) {
 		struct text rid = each_next(&rids), room = each_next(&rooms);
 		int r = finish_one(p, &q, rid, room, each_next(&outs), n);

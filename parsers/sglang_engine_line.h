@@ -2,8 +2,9 @@
 /* sglang_engine_line.h - what stands around a message: envelopes, carriers, exports, levels, and foreign loggers
  *
  * Included by sglang_engine.c only. Nothing here allocates or keeps state. An envelope counts only where a record
- * begins; line_cut() finds a second record in a line, but never behind a quote character, because quoted text is
- * what customers wrote.
+ * begins: at the start of a line, or behind what is no record, as a progress bar without a line end (line_split). Where a
+ * record stands before it, the words of two cannot be told apart (line_cut). Never behind a quote character, because quoted
+ * text is what customers wrote.
  */
 #pragma once
 
@@ -65,6 +66,11 @@ static size_t take_tags(struct line *line, struct text t)
 	}
 }
 
+static bool is_bracket(struct text t)
+{
+	return t.len > 1 && t.ptr[0] == '[' && is_digit(t.ptr[1]);
+}
+
 /* "[" stamp tags "]" blank. Whatever else stands in the bracket makes it no envelope of ours. */
 static bool line_bracket(struct text t, struct line *line)
 {
@@ -72,7 +78,7 @@ static bool line_bracket(struct text t, struct line *line)
 	size_t used;
 	int64_t ns;
 
-	if (t.len < 10 || t.ptr[0] != '[' || !is_digit(t.ptr[1]))
+	if (t.len < 10 || !is_bracket(t))
 		return false;
 	if (stamp_parse_iso(rest, &line->ts, &used)) {
 		line->style = STYLE_BRACKET;
@@ -268,7 +274,7 @@ static struct line line_read(struct text t)
 	return line;
 }
 
-/* Where in a line the second record begins, or its length. */
+/* Where in a line a second record begins, or its length. */
 static size_t line_cut(struct text t)
 {
 	struct text head;
@@ -294,4 +300,30 @@ static size_t line_cut(struct text t)
 			return at;
 	}
 	return t.len;
+}
+
+/* Does a record begin here, with or without a time? */
+static bool line_begins(struct text t)
+{
+	t = text_from(t, carrier_length(t));
+	t = text_from(t, paint_length(t));
+	return t.len > 0 && (memchr("[({", t.ptr[0], 3) || is_digit(t.ptr[0]) || level_length(t) > 0);
+}
+
+/* Where the first record of a line begins, behind what is none: a bar, dots, the rest of another, an empty envelope; else the
+ * line's length. */
+static size_t line_split(struct text t)
+{
+	struct line line = {.ts = STAMP_INIT};
+	size_t at;
+
+	if (is_bracket(t)) {
+		at = text_find(text_sub(t, 0, 64), "] [", 0);
+		return at != SIZE_MAX && line_bracket(t, &line) && t.ptr + at + 2 == line.message.ptr &&
+			       line_bracket(line.message, &line)
+			   ? at + 2
+			   : t.len;
+	}
+	at = line_cut(t);
+	return at == t.len || !line_begins(t) || is_bar(text_sub(t, 0, at)) ? at : t.len;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vllm.c - the text log of vLLM: its processes and envelopes, start-up, requests of three generations, hand-offs, crashes
  *
- * A record begins with a process, a level and a time at the start of a line, or where line_cut() finds one in a torn line.
+ * A record begins with a process, a level and a time at the start of a line, or where line_split() finds one behind a progress bar.
  * Behind an envelope an unknown message is context: the engine says much that is about no request. The time has no
  * year; access lines have none at all and get that of the line before. What LMCache, Dynamo and others write between is
  * handed on. Lines that another format peeled out of its own envelope come here bare.
@@ -369,9 +369,13 @@ static int bare_line(struct parse *p, struct vllm *s)
 static int vllm_record(struct parse *p, struct text record)
 {
 	struct vllm *s = p->state;
+	size_t cut;
 
 	s->torn = false;
 	p->reason = NULL;
+	cut = line_cut(record);
+	if (cut < record.len && text_find_char(text_sub(record, 0, cut), '\n', 0) == SIZE_MAX)
+		return parse_refuse(p, "fused");
 	record = unpaint(&p->scratch, record);
 	s->line = line_read(record);
 	if (!s->line.enveloped && !s->line.uvicorn)
@@ -384,7 +388,7 @@ static int vllm_record(struct parse *p, struct text record)
 static size_t vllm_split(struct parse *p, struct text line)
 {
 	(void)p;
-	return line_cut(line);
+	return line_split(line);
 }
 
 static enum bid vllm_bid(struct parse *p, struct text record)

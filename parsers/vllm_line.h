@@ -168,6 +168,7 @@ static size_t bar_cut(struct text t)
 		      (text_ends(text_sub(head, 0, at), "/s") || text_ends(text_sub(head, 0, at), "/it"))))
 			continue;
 		rest = text_from(t, at + 1);
+		rest = text_from(rest, process_length(rest, &line));
 		n = rest.len ? level_length(rest) : 0;
 		if (n && (line_envelope(rest, &line) || text_starts(text_from(rest, n), ":  ")))
 			return at + 1;
@@ -175,29 +176,36 @@ static size_t bar_cut(struct text t)
 	return 0;
 }
 
-/* Where another process's record begins in a torn line, or its length. Never behind a quote character, and never in a line
- * that names a request: clients choose those names. */
+/* Where another process's record begins in a line, or its length: whose words are whose cannot be told. Never behind a quote
+ * character. */
 static size_t line_cut(struct text t)
 {
+	struct line line = {.ts = STAMP_INIT};
 	struct text head;
-	size_t at = 1;
+	size_t at = 0, n;
 
-	if (t.len < 24)
+	if (t.len < 24 || !memchr(t.ptr + 1, '(', t.len - 1))
 		return t.len;
-	if (!level_length(t) && t.ptr[0] != '(' && (at = bar_cut(t)) > 0)
-		return at;
-	at = 1;
-	if (!memchr(t.ptr + 1, '(', t.len - 1))
-		return t.len;
+	for (int i = 0; i < 3 && (n = process_length(text_from(t, at), &line)) > 0; i++)
+		at += n;
 	head = unquoted(t);
-	while ((at = text_find_char(head, '(', at)) != SIZE_MAX) {
-		struct line line = {.ts = STAMP_INIT};
-		size_t n = process_length(text_from(t, at), &line);
-
-		if (n > 0 && line.own_process && !holds(text_sub(t, 0, at), "equest") &&
+	for (at = MAX(at, 1); (at = text_find_char(head, '(', at)) != SIZE_MAX; at++) {
+		line = (struct line){.ts = STAMP_INIT};
+		n = process_length(text_from(t, at), &line);
+		if (n > 0 && line.own_process &&
 		    (line_envelope(text_from(t, at + n), &line) || text_starts(text_from(t, at + n), "INFO:  ")))
 			return at;
-		at++;
 	}
 	return t.len;
+}
+
+/* Where the first record of a line begins, behind what is none: a bar, the rest of another; else the line's length. */
+static size_t line_split(struct text t)
+{
+	size_t at;
+
+	if (t.len < 24 || t.ptr[0] == '(' || t.ptr[0] == '{' || level_length(t))
+		return t.len;
+	at = bar_cut(t);
+	return at ? at : memchr("[{", t.ptr[0], 2) || is_digit(t.ptr[0]) ? t.len : line_cut(t);
 }

@@ -400,7 +400,7 @@ static int gap_rejects(struct resolve *r, struct err *err)
 		res = sql_int(s, 1, src->id, err);
 		while (!res && (res = sql_step(s, err)) == 1) {
 			struct text reason = arena_text(&r->arena, sql_get_text(s, 0));
-			bool torn = text_starts(reason, "torn");
+			bool fused = text_is(reason, "fused"), torn = fused || text_starts(reason, "torn");
 			struct gap g = {.kind = torn ? "torn" : "unparsed",
 					.source = i,
 					.worker = src->worker_at,
@@ -408,7 +408,9 @@ static int gap_rejects(struct resolve *r, struct err *err)
 					.missing = sql_get_int(s, 1)};
 			g.effect = arena_printf(
 			    &r->arena,
-			    torn && text_is(src->status, "failed")
+			    fused ? "%lld line%s run together of several records (%.*s): whose words are whose is not "
+				    "known, what was said there is lost"
+			    : torn && text_is(src->status, "failed")
 				? "%lld record%s torn (%.*s): what was said there is lost"
 			    : torn
 				? "%lld record%s torn (%.*s): what was said there is lost, the rest of the source holds"

@@ -169,6 +169,15 @@ static bool skip_nested(struct json_scan *s)
 	return true;
 }
 
+/* 17893{"ts": a number that was cut, and another record behind it. */
+static bool scalar_breaks(const char *from, const char *to)
+{
+	for (; from < to; from++)
+		if (*from == '"' || *from == '{' || *from == '[' || *from == ':')
+			return true;
+	return false;
+}
+
 bool scan_value(struct json_scan *s, struct text *ret_raw)
 {
 	char c = scan_peek(s);
@@ -184,7 +193,7 @@ bool scan_value(struct json_scan *s, struct text *ret_raw)
 	} else {
 		while (s->p < s->end && !is_blank(*s->p) && *s->p != ',' && *s->p != '}' && *s->p != ']')
 			s->p++;
-		if (s->p == from)
+		if (s->p == from || scalar_breaks(from, s->p))
 			return false;
 	}
 	*ret_raw = (struct text){from, (size_t)(s->p - from)};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "detect.h"
+#include "fused.h"
 #include "records_parts.h"
 
 /* --- events --- */
@@ -329,6 +330,23 @@ static struct stamp fallback_of(const struct records *r)
 	return known;
 }
 
+static bool begins_object(struct text t)
+{
+	return t.len && t.ptr[0] == '{';
+}
+
+/* Known before it is read: nothing of it may become an event. What is JSON is read as a whole or not at all. */
+static bool is_fused(const struct parse *p, struct text t)
+{
+	return p->parser->shape == SHAPE_LINES && !begins_object(t) && fused_text(t);
+}
+
+/* Only the reason differs. */
+static bool was_fused(const struct parse *p, struct text t)
+{
+	return p->reason && (!strcmp(p->reason, "json_syntax") || !strcmp(p->reason, "torn")) && fused_json(t);
+}
+
 int record_parse(struct records *r, const struct record *rec, bool cut, enum verdict *ret, const char **ret_reason)
 {
 	struct parse *p = r->main;
@@ -341,7 +359,7 @@ int record_parse(struct records *r, const struct record *rec, bool cut, enum ver
 	p->padded = true;
 	r->at->sticky_now = false;
 	r->end = cut ? last_word(rec->text) : (struct text){NULL, 0};
-	int v = p->parser->record(p, rec->text);
+	int v = is_fused(p, rec->text) ? parse_refuse(p, "fused") : p->parser->record(p, rec->text);
 	r->end.len = 0;
 	if (!r->at->sticky_now)
 		r->at->sticky = r->formats->n;
@@ -349,6 +367,8 @@ int record_parse(struct records *r, const struct record *rec, bool cut, enum ver
 		v = RECORD_UNPARSED;
 		p->reason = "limit";
 	}
+	if (v == RECORD_UNPARSED && was_fused(p, rec->text))
+		p->reason = "fused";
 	if (v < 0) {
 		err_where(r->err, "format %s, byte %llu", p->parser->name, (unsigned long long)rec->off);
 		return v;

@@ -55,3 +55,16 @@ with Box() as box:
         told = [g for g in gaps if g["kind"] in ("torn", "unparsed")]
         expect(not lost or told, f"cut at {at}: a record that is not whole is told, got {gaps}")
     expect(cut, f"some cuts went through a request's record, got {cut}")
+
+    # lines that run into the next: two writers of one pipe, a line end that was lost; none is read as one record, and each is told
+    data, joined = b"", 0
+    for at, line in enumerate(lines):
+        fuse = at % 7 == 3 and at + 1 < len(lines) and line[:1] == lines[at + 1][:1] == b"["
+        joined += fuse
+        data += (line[: rng.randrange(min(60, len(line)), len(line) + 1)] if fuse else line + b"\n")
+    rows, fused, gaps = events(box, newest=data)
+    for event in fused:
+        expect(said(event, whole), f"run together: nothing that was not said: {json.dumps(event)}")
+    told = sum(g["missing"] or 0 for g in gaps if "run together" in (g["effect"] or ""))
+    expect(joined > 5 and told * 2 > joined, f"most of {joined} lines that were run together are told as such, got {gaps}")
+    expect(sum(r["unparsed"] for r in rows) >= joined, f"{joined} lines are not read, got {rows}")
