@@ -28,10 +28,10 @@
       <section id="samples" aria-labelledby="h-samples">
         <h2 id="h-samples">Samples that people drew</h2>
         <p>Entered by a person, and true of a sample that was drawn at random from a list of the whole. Records that logs lost are no sample: they are lost under load.
-          The interval is exact (Clopper and Pearson), two-sided; the number after it is one-sided (hypergeometric).</p>
+          Both are exact (hypergeometric): the interval, in percent and as numbers, is two-sided; the number after it is one-sided.</p>
         <dl class="people stacked"><xsl:for-each select="r:sample">
           <dt><xsl:value-of select="@id"/>: <xsl:value-of select="@hits"/> of <xsl:value-of select="@drawn"/><xsl:text> </xsl:text><xsl:value-of select="@unit"/> drawn, from a population of <xsl:value-of select="@population"/></dt>
-          <dd>Estimated: <xsl:value-of select="@low"/> % to <xsl:value-of select="@high"/> % of <xsl:value-of select="@population"/><xsl:text> </xsl:text><xsl:value-of select="@unit"/>, at most <xsl:value-of select="@at-most"/>, at <xsl:value-of select="@confidence"/> % confidence each</dd>
+          <dd>Estimated: <xsl:value-of select="@low"/> % to <xsl:value-of select="@high"/> % of <xsl:value-of select="@population"/><xsl:text> </xsl:text><xsl:value-of select="@unit"/> (<xsl:value-of select="@least"/> to <xsl:value-of select="@most"/>), at most <xsl:value-of select="@at-most"/>, at <xsl:value-of select="@confidence"/> % confidence each</dd>
           <dd><xsl:value-of select="."/><span class="by"> (<xsl:value-of select="@by"/>, <time datetime="{@on}"><xsl:value-of select="@on"/></time>)</span></dd></xsl:for-each></dl>
       </section>
     </xsl:if>

@@ -151,13 +151,11 @@ static long double ln_choose(int64_t n, int64_t k)
 	return ln_gamma((long double)n + 1) - ln_gamma((long double)k + 1) - ln_gamma((long double)(n - k) + 1);
 }
 
-/* How likely at most `hits` are drawn when the population holds `all`. Terms fall off from the middle of the distribution; those that
+/* How likely at most `hits`, no more than the mean, are drawn when the population holds `all`. Terms fall off from there; those that
  * change nothing any more are left out. */
-static double at_most_drawn(int64_t population, int64_t n, int64_t hits, int64_t all)
+static long double lower_drawn(int64_t population, int64_t n, int64_t hits, int64_t all)
 {
-	int64_t least = n + all - population > 0 ? n + all - population : 0, k = hits < all ? hits : all;
-	if (k >= n)
-		return 1;
+	int64_t least = n + all - population > 0 ? n + all - population : 0, k = hits;
 	if (k < least)
 		return 0;
 	long double term = expl(ln_choose(all, k) + ln_choose(population - all, n - k) - ln_choose(population, n)),
@@ -170,14 +168,22 @@ static double at_most_drawn(int64_t population, int64_t n, int64_t hits, int64_t
 		if (ratio < 1 && term < sum * LDBL_EPSILON * (1 - ratio))
 			break;
 	}
-	return (double)sum;
+	return sum;
 }
 
-bool statistics_at_most(int64_t population, int64_t n, int64_t hits, double confidence, int64_t *ret)
+/* Likewise of any number: above the mean, where the terms of the one side may be too small for any float, by those of the other. */
+static double at_most_drawn(int64_t population, int64_t n, int64_t hits, int64_t all)
 {
-	double tail = tail_of(confidence, SIDES_UPPER);
-	if (!tail || population < 1 || population > STATISTICS_MAX || n < 0 || n > population || hits < 0 || hits > n)
-		return false;
+	if (hits >= n || hits >= all)
+		return 1;
+	if ((long double)hits * (long double)population <= (long double)n * (long double)all)
+		return (double)lower_drawn(population, n, hits, all);
+	return (double)(1 - lower_drawn(population, n, n - hits - 1, population - all));
+}
+
+/* The most hits that a population may hold so that no more than `hits` are drawn is not ruled out. */
+static int64_t most(int64_t population, int64_t n, int64_t hits, double tail)
+{
 	int64_t low = hits, high = population - (n - hits); /* low is never too many, above high there are none */
 	while (low < high) {
 		int64_t all = high - (high - low) / 2;
@@ -186,7 +192,18 @@ bool statistics_at_most(int64_t population, int64_t n, int64_t hits, double conf
 		else
 			high = all - 1;
 	}
-	*ret = low;
+	return low;
+}
+
+bool statistics_population(int64_t population, int64_t n, int64_t hits, double confidence, enum sides sides,
+			   struct count_range *ret)
+{
+	double tail = tail_of(confidence, sides);
+	if (!tail || population < 1 || population > STATISTICS_MAX || n < 0 || n > population || hits < 0 || hits > n)
+		return false;
+	/* the fewest hits are the most misses */
+	ret->low = sides == SIDES_TWO ? population - most(population, n, n - hits, tail) : hits;
+	ret->high = most(population, n, hits, tail);
 	return true;
 }
 

@@ -4,7 +4,7 @@
  * Numbers and words are a person's, and marked so; the program only counts on. It draws no sample, and makes none of what logs lost: what
  * is missing is missing under load, not by chance (docs/method.md).
  */
-#include <math.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "pagetrail/statistics.h"
@@ -39,25 +39,24 @@ int samples_check(struct facts *f)
 	return rc;
 }
 
-/* Rounding makes no interval narrower. */
-static int put_percent(struct facts *f, xmlNodePtr node, const char *name, double share, bool up)
+/* Rounding makes no interval narrower; what is a whole number of hundredths stays. */
+static int put_percent(struct facts *f, xmlNodePtr node, const char *name, int64_t count, int64_t all, bool up)
 {
 	char tmp[32];
-	double parts = share * 10000;
-	parts = up ? ceil(parts) : floor(parts);
-	snprintf(tmp, sizeof(tmp), "%.2f", parts / 100);
+	int64_t parts = (count * 10000 + (up ? all - 1 : 0)) / all;
+	snprintf(tmp, sizeof(tmp), "%" PRId64 ".%02d", parts / 100, (int)(parts % 100));
 	return put_attr(f, node, name, text_of(tmp));
 }
 
 static int put_sample(struct facts *f, xmlNodePtr s)
 {
 	static const char *const own[] = {"id", "population", "drawn", "hits", "unit", "by", "on"};
-	int64_t all = number(s, "population"), drawn = number(s, "drawn"), hits = number(s, "hits"), most;
-	struct interval i;
+	int64_t all = number(s, "population"), drawn = number(s, "drawn"), hits = number(s, "hits");
+	struct count_range two, upper;
 	xmlNodePtr node = put_node(f, f->root, "sample");
 	int rc = 0;
-	if (!statistics_proportion(hits, drawn, CONFIDENCE, SIDES_TWO, &i) ||
-	    !statistics_at_most(all, drawn, hits, CONFIDENCE, &most))
+	if (!statistics_population(all, drawn, hits, CONFIDENCE, SIDES_TWO, &two) ||
+	    !statistics_population(all, drawn, hits, CONFIDENCE, SIDES_UPPER, &upper))
 		return err_set(f->err, ERR_BUG, "a sample was taken that is none");
 	for (size_t k = 0; !rc && k < ARRAY_SIZE(own); k++)
 		rc = put_attr(f, node, own[k], side_attr(s, own[k]));
@@ -66,11 +65,15 @@ static int put_sample(struct facts *f, xmlNodePtr s)
 	if (!rc)
 		rc = put_attr(f, node, "confidence", TEXT("95"));
 	if (!rc)
-		rc = put_percent(f, node, "low", i.low, false);
+		rc = put_attr_int(f, node, "least", two.low);
 	if (!rc)
-		rc = put_percent(f, node, "high", i.high, true);
+		rc = put_attr_int(f, node, "most", two.high);
 	if (!rc)
-		rc = put_attr_int(f, node, "at-most", most);
+		rc = put_percent(f, node, "low", two.low, all, false);
+	if (!rc)
+		rc = put_percent(f, node, "high", two.high, all, true);
+	if (!rc)
+		rc = put_attr_int(f, node, "at-most", upper.high);
 	return rc ? rc : put_text(f, node, side_text(s));
 }
 

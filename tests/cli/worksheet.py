@@ -4,9 +4,12 @@
 # answers that stay, approval only of what is complete
 import json
 import os
+import random
 import re
 import sys
 import xml.etree.ElementTree as ET
+from fractions import Fraction
+from math import comb
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from run import Box, expect, one_line_error
@@ -19,6 +22,14 @@ HOSTILE = "\u202e=1+1 <script>alert(1)</script> & ]]> \x7f"
 
 def answers(*elements):
     return '<answers xmlns="urn:pagetrail:answers:1">' + "".join(elements) + "</answers>"
+
+
+# How many hits a population may hold: those with which neither so few nor so many hits are as improbable as a tail.
+def not_ruled_out(population, drawn, hits, tail):
+    def share(all_of_them, counts):
+        return Fraction(sum(comb(all_of_them, k) * comb(population - all_of_them, drawn - k) for k in counts), comb(population, drawn))
+    fit = range(hits, population - (drawn - hits) + 1)
+    return (next(m for m in fit if share(m, range(hits, drawn + 1)) > tail), next(m for m in reversed(fit) if share(m, range(hits + 1)) > tail))
 
 
 def regimes():
@@ -107,17 +118,31 @@ with Box() as box:
                        ('<!DOCTYPE r [<!ENTITY e "x">]>' + own % ("seen", "C1"), "document type")):
         expect(what in refused(text, "--regimes"), f"{what} to be said")
 
-    # samples that people drew: exact intervals (scipy: beta.ppf, hypergeom), rounded outwards; refused where they can be none
+    # samples that people drew: exact intervals, held against every way of drawing, counted; rounded outwards; refused where they can be none
     sample = '<sample id="%s" drawn-at="%s" unit="responses" population="%s" drawn="%s" hits="%s" ' + BY + '>by dice &lt;b></sample>'
     box.write("s.xml", answers(sample % ("phase", "random", 160000, 155, 0), sample % ("some", "random", 1000, 100, 7), sample % ("whole", "random", 40, 40, 3)))
     doc, page = sheet("--answers", "s.xml", "--also", "json,md")
-    got = {s.get("id"): tuple(s.get(k) for k in ("low", "high", "at-most", "flag")) for s in doc.findall(NS + "sample")}
-    expect(got == {"phase": ("0.00", "2.36", "3061", "entered-by-person"), "some": ("2.86", "13.90", "124", "entered-by-person"),
-                   "whole": ("1.57", "20.39", "3", "entered-by-person")}, f"what follows from samples: {got}")
-    expect("0.00 % to 2.36 % of 160000 responses" in page and "<b>" not in page.split("Samples that people drew")[2][:900], "the page to say so")
+    got = {s.get("id"): tuple(s.get(k) for k in ("least", "most", "low", "high", "at-most", "flag")) for s in doc.findall(NS + "sample")}
+    expect(got == {"phase": ("0", "3761", "0.00", "2.36", "3061", "entered-by-person"), "some": ("31", "135", "3.10", "13.50", "124", "entered-by-person"),
+                   "whole": ("3", "3", "7.50", "7.50", "3", "entered-by-person")}, f"what follows from samples: {got}")
+    expect("0.00 % to 2.36 % of 160000 responses (0 to 3761), at most 3061" in page and "<b>" not in page.split("Samples that people drew")[2][:900], "the page to say so")
     expect([s["id"] for s in json.load(open(box.path("out/worksheet-1.json")))["sample"]] == ["phase", "some", "whole"], "in JSON, too")
     p = box.run("lint", "out/worksheet-1.html", "--jsonl", code=1)
     expect(set(re.findall(rb'"rule":"([^"]+)"', p.stdout)) == {b"blank"}, f"no word that a disclosure may not use: {p.stdout[:600]}")
+    dice = random.Random(5)
+    drawn = [(745, 745, 1), (10, 10, 0), (10, 9, 1), (745, 100, 3), (40, 1, 0), (20, 1, 0)]
+    for _ in range(60):
+        n = dice.randint(1, 60)
+        drawn.append((n, dice.randint(1, n), 0))
+        drawn.append((n, drawn[-1][1], dice.randint(0, drawn[-1][1])))
+    box.write("s.xml", answers(*(sample % (f"s{i}", "random", *d) for i, d in enumerate(drawn))))
+    doc, _ = sheet("--answers", "s.xml")
+    for d, s in zip(drawn, doc.findall(NS + "sample")):
+        low, high = not_ruled_out(*d, Fraction(25, 1000))
+        want = (low, high, low * 10000 // d[0], -(-high * 10000 // d[0]), not_ruled_out(*d, Fraction(5, 100))[1])
+        got = tuple(int(s.get(k).replace(".", "")) for k in ("least", "most", "low", "high", "at-most"))
+        expect(got == want, f"{d[2]} of {d[1]} drawn from {d[0]}: {got}, not {want}")
+        expect(d[2] <= got[0] <= got[4] <= got[1] <= d[0] - (d[1] - d[2]), f"{d}: no fewer than were drawn, no more than can be")
     for numbers in (("x", "lost", 10, 5, 1), ("x", "random", 10, 11, 1), ("x", "random", 10, 5, 6), ("x", "random", 0, 0, 0), ("x", "random", 10, 0, 0),
                     ("x", "random", 1000000001, 5, 1), ("x", "random", 10, 5, -1), ("x", "random", "1e3", 5, 1)):
         expect("line 1" in refused(answers(sample % numbers), "--answers"), f"{numbers} to be refused")

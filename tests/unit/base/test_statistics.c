@@ -110,25 +110,58 @@ static void test_count(void **state)
 		}
 }
 
-/* Of each small population: the most that is not ruled out. */
+/* Of each small population: all that is not ruled out. */
+static struct count_range not_ruled_out(int64_t population, int64_t n, int64_t hits, double tail)
+{
+	struct count_range r = {population, 0};
+	for (int64_t all = hits; all <= population - (n - hits); all++) {
+		bool more = drawn_at_most(population, n, hits, all) > tail;
+		bool fewer = drawn_at_most(population, n, n - hits, population - all) > tail; /* misses */
+		if (fewer && all < r.low)
+			r.low = all;
+		if (more && all > r.high)
+			r.high = all;
+	}
+	return r;
+}
+
 static void test_population(void **state)
 {
 	(void)state;
 	for (int64_t population = 1; population <= 26; population++)
 		for (int64_t n = 0; n <= population; n++)
 			for (int64_t hits = 0; hits <= n; hits++) {
-				int64_t got, want = hits;
-				assert_true(statistics_at_most(population, n, hits, 0.95, &got));
-				for (int64_t all = hits; all <= population - (n - hits); all++)
-					if (drawn_at_most(population, n, hits, all) > 0.05)
-						want = all;
-				if (got != want)
-					fail_msg("%d of %d drawn from %d: %d, not %d", (int)hits, (int)n,
-						 (int)population, (int)got, (int)want);
+				struct count_range two, upper, want = not_ruled_out(population, n, hits, 0.025);
+				assert_true(statistics_population(population, n, hits, 0.95, SIDES_TWO, &two));
+				assert_true(statistics_population(population, n, hits, 0.95, SIDES_UPPER, &upper));
+				if (two.low != want.low || two.high != want.high ||
+				    upper.high != not_ruled_out(population, n, hits, 0.05).high)
+					fail_msg("%d of %d drawn from %d: %d to %d, not %d to %d", (int)hits, (int)n,
+						 (int)population, (int)two.low, (int)two.high, (int)want.low,
+						 (int)want.high);
+				assert_true(upper.low == hits && hits <= two.low && two.low <= upper.high &&
+					    upper.high <= two.high && two.high <= population - (n - hits));
+				assert_true(n < population || (two.low == hits && two.high == hits));
 			}
-	int64_t got;
-	assert_true(statistics_at_most(1000000000, 1000, 0, 0.95, &got)); /* close to the share of a large population */
-	near((double)got / 1e9, 1 - pow(0.05, 1e-3), 1e-5, "a large population");
+}
+
+/* Close to the share of a population without end; and the other side is its mirror, however improbable a single number is. */
+static void test_large_population(void **state)
+{
+	static const int64_t cases[][2] = {{1000, 0},        {1000, 3},        {1000, 1000},     {500000, 5},
+					   {500000, 499995}, {500000, 250000}, {1000000, 999999}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t n = cases[i][0], hits = cases[i][1];
+		struct count_range got, mirror;
+		struct interval share;
+		assert_true(statistics_population(STATISTICS_MAX, n, hits, 0.95, SIDES_TWO, &got));
+		assert_true(statistics_population(STATISTICS_MAX, n, n - hits, 0.95, SIDES_TWO, &mirror));
+		assert_true(statistics_proportion(hits, n, 0.95, SIDES_TWO, &share));
+		near((double)got.high / STATISTICS_MAX, share.high, 1e-3, "a large population, at most");
+		near((double)got.low / STATISTICS_MAX, share.low, 1e-3, "a large population, at least");
+		assert_true(got.low == STATISTICS_MAX - mirror.high && got.high == STATISTICS_MAX - mirror.low);
+	}
 }
 
 static void test_two_logs(void **state)
@@ -147,7 +180,7 @@ static void test_two_logs(void **state)
 static void test_far_ends(void **state)
 {
 	struct interval got;
-	int64_t most;
+	struct count_range most;
 	(void)state;
 	assert_true(statistics_proportion(0, STATISTICS_MAX, 0.95, SIDES_UPPER, &got));
 	near(got.high * STATISTICS_MAX, -log(0.05), 1e-8, "none of very many");
@@ -156,14 +189,14 @@ static void test_far_ends(void **state)
 	near(0.5 - got.low, 1.959963984540054 * 0.5 / sqrt(STATISTICS_MAX), 1e-3, "half of very many, at least");
 	assert_true(statistics_count(1000000000, 1, 0.95, SIDES_TWO, &got));
 	near(got.high - 1e9, 1.959963984540054 * sqrt(1e9), 1e-3, "very many");
-	assert_true(statistics_at_most(STATISTICS_MAX, STATISTICS_MAX / 2, 1000000, 0.95, &most));
-	near((double)most - 2e6, 1.645 * sqrt(2e6), 0.02, "a very large population");
+	assert_true(statistics_population(STATISTICS_MAX, STATISTICS_MAX / 2, 1000000, 0.95, SIDES_UPPER, &most));
+	near((double)most.high - 2e6, 1.645 * sqrt(2e6), 0.02, "a very large population");
 }
 
 static void test_refused(void **state)
 {
 	struct interval got;
-	int64_t most;
+	struct count_range most;
 	double n, error;
 	(void)state;
 	assert_false(statistics_proportion(0, 0, 0.95, SIDES_TWO, &got));
@@ -176,9 +209,9 @@ static void test_refused(void **state)
 	assert_false(statistics_count(1, 0, 0.95, SIDES_TWO, &got));
 	assert_false(statistics_count(1, 1.5, 0.95, SIDES_TWO, &got));
 	assert_false(statistics_count(1, NAN, 0.95, SIDES_TWO, &got));
-	assert_false(statistics_at_most(10, 11, 0, 0.95, &most));
-	assert_false(statistics_at_most(10, 5, 6, 0.95, &most));
-	assert_false(statistics_at_most(0, 0, 0, 0.95, &most));
+	assert_false(statistics_population(10, 11, 0, 0.95, SIDES_TWO, &most));
+	assert_false(statistics_population(10, 5, 6, 0.95, SIDES_TWO, &most));
+	assert_false(statistics_population(0, 0, 0, 0.95, SIDES_TWO, &most));
 	assert_false(statistics_two_logs(3, 4, 4, &n, &error));
 	assert_false(statistics_two_logs(3, 4, -1, &n, &error));
 }
@@ -199,7 +232,8 @@ static unsigned get_row(struct json_value row, double v[8])
 static void hold_against(const char *kind, const double *v)
 {
 	struct interval got = {0};
-	int64_t a = (int64_t)v[0], b = (int64_t)v[1], most;
+	struct count_range most;
+	int64_t a = (int64_t)v[0], b = (int64_t)v[1];
 	double n, error;
 	if (!strcmp(kind, "clopper_pearson_95")) {
 		assert_true(statistics_proportion(a, b, 0.95, SIDES_TWO, &got));
@@ -213,8 +247,8 @@ static void hold_against(const char *kind, const double *v)
 		near(got.low, v[1], 1e-9, kind);
 		near(got.high, v[2], 1e-9, kind);
 	} else if (!strcmp(kind, "hypergeom_upper_95_one_sided")) {
-		assert_true(statistics_at_most(a, b, (int64_t)v[2], 0.95, &most));
-		near((double)most, v[3], 0, kind);
+		assert_true(statistics_population(a, b, (int64_t)v[2], 0.95, SIDES_UPPER, &most));
+		near((double)most.high, v[3], 0, kind);
 	} else {
 		assert_true(statistics_two_logs(a, b, (int64_t)v[2], &n, &error));
 		near(n, v[3], 1e-12, kind);
@@ -256,9 +290,9 @@ static void test_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_proportion), cmocka_unit_test(test_count),    cmocka_unit_test(test_population),
-	    cmocka_unit_test(test_two_logs),   cmocka_unit_test(test_far_ends), cmocka_unit_test(test_refused),
-	    cmocka_unit_test(test_others),
+	    cmocka_unit_test(test_proportion),       cmocka_unit_test(test_count),    cmocka_unit_test(test_population),
+	    cmocka_unit_test(test_large_population), cmocka_unit_test(test_two_logs), cmocka_unit_test(test_far_ends),
+	    cmocka_unit_test(test_refused),          cmocka_unit_test(test_others),
 	};
 	return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
 }
