@@ -505,18 +505,31 @@ int boot_build(struct resolve *r, struct err *err)
 	return res;
 }
 
-/* Index of the boot that ran then, or NO_INDEX. */
-static uint32_t boot_running(const struct resolve *r, uint32_t worker, int64_t at)
+/* No server is both: one of the two is another's, in a log under this worker's name. */
+static bool is_strangers(enum role leg, enum role boot)
+{
+	return (leg == ROLE_PREFILL && boot == ROLE_DECODE) || (leg == ROLE_DECODE && boot == ROLE_PREFILL);
+}
+
+/* Index of the boot that ran then, or NO_INDEX. role: that of the leg, as its record has it. */
+static uint32_t boot_running(const struct resolve *r, uint32_t worker, int64_t at, enum role role)
 {
 	const struct worker *w = worker_at(r, worker);
+	bool skipped = false; /* the start of another server ended nothing */
 	if (at == UNKNOWN)
-		return w->n_boots == 1 ? w->boots_from : NO_INDEX;
+		return w->n_boots == 1 && !is_strangers(role, boot_at(r, w->boots_from)->role) ? w->boots_from
+											       : NO_INDEX;
 	for (uint32_t k = w->n_boots; k-- > 0;) {
 		const struct boot *b = boot_at(r, w->boots_from + k);
+		if (is_strangers(role, b->role)) {
+			skipped = true;
+			continue;
+		}
 		/* clocks of one worker's sources differ by seconds; a start is never that close to the first request */
 		if (b->started_ns != UNKNOWN && at < b->started_ns - 5 * NS_PER_S)
 			continue;
-		return b->ended_ns != UNKNOWN && at > b->ended_ns + SKEW_NS ? NO_INDEX : w->boots_from + k;
+		int64_t ended = skipped ? b->stop_at : b->ended_ns;
+		return ended != UNKNOWN && at > ended + SKEW_NS ? NO_INDEX : w->boots_from + k;
 	}
 	return NO_INDEX;
 }
@@ -551,7 +564,8 @@ int boot_assign(struct resolve *r, struct err *err)
 	for (uint32_t i = 0; i < r->legs.n && !res; i++) {
 		struct leg *l = leg_at(r, i);
 		res = resolve_tick(r, err);
-		uint32_t at = boot_running(r, l->worker, l->started != UNKNOWN ? l->started : l->lo);
+		uint32_t at =
+		    boot_running(r, l->worker, l->started != UNKNOWN ? l->started : l->lo, (enum role)l->role);
 		struct boot *b = at == NO_INDEX ? NULL : boot_at(r, at);
 		l->boot = b ? at + 1 : 0;
 		if (!l->role)
@@ -563,7 +577,7 @@ int boot_assign(struct resolve *r, struct err *err)
 	}
 	for (uint32_t i = 0; i < r->strays.n; i++) {
 		const struct stray *s = shelf_at(&r->strays, i);
-		uint32_t at = boot_running(r, s->worker, s->at);
+		uint32_t at = boot_running(r, s->worker, s->at, ROLE_UNKNOWN);
 		if (at != NO_INDEX)
 			boot_limit(boot_at(r, at), s->limit,
 				   text_find(names_text(&r->names, s->message), "context length", 0) != SIZE_MAX);

@@ -113,10 +113,14 @@ static int leg_covered(const struct finder *x, const struct served_leg *leg, uin
 	const struct cover *c = cover_of(x, leg, actor);
 	if (!c || c->broken || c->open)
 		return 0;
-	/* Other attempts on this worker: what the log holds must be this one's, not theirs alone. */
+	/* Other legs on this worker: what the log holds must be this one's, not theirs alone. */
 	for (size_t i = 0; i < x->n_held; i++) {
 		const struct served_leg *other = &x->held[i];
-		if (other->worker != leg->worker || other->attempt == leg->attempt)
+		if (other->worker != leg->worker || other == leg)
+			continue;
+		if (other->attempt == leg->attempt && other->role != leg->role)
+			return 0; /* logs of two servers under one name: nothing says whose pages these are */
+		if (other->attempt == leg->attempt)
 			continue;
 		if (leg->started_ns == TIME_UNKNOWN || c->last_ns == TIME_UNKNOWN || c->last_ns < leg->started_ns)
 			return 0;
@@ -167,7 +171,7 @@ static bool covered(const struct finder *x, struct finding *f, const struct serv
 		because(f, REASON_NO_PREFILL_PAGE_LOG);
 		whole = false;
 	}
-	return whole && !(f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1);
+	return whole && !(f->reasons >> REASON_ATTEMPT_NOT_SEEN & 1) && !(f->reasons >> REASON_LEGS_CONTRADICT & 1);
 }
 
 /* It read what others wrote; may it have read from more than the edges say, because records are missing? */

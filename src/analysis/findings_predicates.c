@@ -58,6 +58,36 @@ static bool attempt_is_sure(const struct evidence_of *e)
 	return e->attempts <= MAX(seen, 1);
 }
 
+static bool speaks(const struct served_leg *l)
+{
+	return l->input_tokens != UNSAID || l->output_tokens != UNSAID || l->outcome != OUTCOME_UNKNOWN;
+}
+
+/* Cannot both be legs of one attempt: two places of one kind, or one that did it all beside one that did a part. */
+static bool exclude(const struct served_leg *a, const struct served_leg *b)
+{
+	bool pair = (a->role == AS_PREFILL) != (b->role == AS_PREFILL);
+	return pair ? a->role == AS_UNIFIED || b->role == AS_UNIFIED : a->worker != b->worker;
+}
+
+/* Does a log stand under another worker's name? Then nothing says what limits, builds and pages the request met. A prefill
+ * worker makes one token. */
+static bool legs_contradict(const struct evidence_of *e)
+{
+	int64_t attempt = served_attempt(e);
+	for (size_t i = 0; i < e->n_legs; i++) {
+		const struct served_leg *l = &e->legs[i];
+		if (l->attempt != attempt || !speaks(l))
+			continue;
+		if (l->role == AS_PREFILL && l->output_tokens > 1)
+			return true;
+		for (size_t k = 0; k < i; k++)
+			if (e->legs[k].attempt == attempt && speaks(&e->legs[k]) && exclude(l, &e->legs[k]))
+				return true;
+	}
+	return false;
+}
+
 struct served {
 	const struct served_leg *prefill, *decode; /* a unified leg stands in both */
 	const struct served_boot *prefill_boot, *decode_boot;
@@ -430,8 +460,12 @@ void predicates_of(const struct evidence_of *e, struct finding *f)
 	set_late_read(e, &s, f);
 	if (e->n_holes)
 		set_restart_open(e, &s, f);
-	if (!attempt_is_sure(e)) { /* another attempt, on other boots, may have served it */
+	bool sure = attempt_is_sure(e), contradict = legs_contradict(e);
+	if (!sure) /* another attempt, on other boots, may have served it */
 		because(f, REASON_ATTEMPT_NOT_SEEN);
+	if (contradict)
+		because(f, REASON_LEGS_CONTRADICT);
+	if (!sure || contradict) {
 		f->p.t = f->p.t == TRI_NO ? TRI_UNKNOWN : f->p.t;
 		f->p.a = f->p.a == TRI_NO ? TRI_UNKNOWN : f->p.a;
 	}

@@ -75,6 +75,8 @@
 	  "There is no page log of the prefill worker, or the prefill leg is not known.")                             \
 	X(ATTEMPT_NOT_SEEN, "attempt_not_seen", 'J',                                                                  \
 	  "More attempts were made than are in the evidence: another one may have answered.")                         \
+	X(LEGS_CONTRADICT, "legs_contradict", 'J',                                                                    \
+	  "Logs say of one attempt what cannot be: two places that did the same, or a prefill leg that answered.")    \
 	X(RESTART_OPEN, "restart_may_be_lost", 'J',                                                                   \
 	  "A worker's log has a hole, or another record contradicts it: a restart, another limit and version may be " \
 	  "lost.")                                                                                                    \

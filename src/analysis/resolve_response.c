@@ -276,7 +276,12 @@ static void delivered_engine(struct response *p)
 	const struct leg *l = p->answer;
 	bool unified = l->role == ROLE_UNIFIED;
 	bool none = l->output == UNKNOWN || l->output <= 1;
-	if (l->status >= 400 && none)
+	/* whoever sent it here may have tried elsewhere; a prompt that is refused as it is comes to nothing anywhere */
+	bool again = l->status >= 500 || ((l->outcome == OUT_ABORTED || l->outcome == OUT_FAILED) && l->status < 400);
+	if (again && (none || l->output == 0))
+		say(p, TRI_UNKNOWN,
+		    "the engine gave it up; that another attempt answered is not excluded: no gateway record");
+	else if (l->status >= 400 && none)
 		say(p, TRI_NO, "the engine answered with an error status; no gateway record");
 	else if (unified && l->outcome == OUT_REJECTED && none)
 		say(p, TRI_NO, "rejected by the engine; no gateway record");

@@ -129,6 +129,8 @@ def predicates_moved(what, full, less, restart_lost):
             old, new = before[0]["predicates"][key], after[0]["predicates"][key]
             if old == new or (restart_lost and key in "TA"):
                 continue
+            if new == "yes" and "restart_may_be_lost" in after[0]["reasons"]:
+                continue  # what it ran before counts, and that another start is lost is said
             if key == "T" and new == "yes" and "prefill_leg_missing" in after[0]["reasons"]:
                 continue  # every prefill worker that is still known of would have refused it
             if new != "unknown":
@@ -171,16 +173,47 @@ def marker_gone(before, after):
         r["predicates"]["X"] == "yes" for r in after)
 
 
+def again_in(full, less, values):
+    """Requests of the other case that carry these aliases, which no two requests share."""
+    return set().union(*(less.by_alias.get(v, set()) for v in values if len(full.by_alias[v]) == 1))
+
+
+def hypothesis_again(full, less):
+    """The very records that disproved the hypothesis are gone: it stands again, for the whole case."""
+    return any(less.totals[part] and not full.totals[part] for part in ("trigger_stands", "build_stands"))
+
+
+def nobody_cleared(what, full, less):
+    cleared, unexposed = [], []
+    unmarked = set()  # went with their marker
+    for name, values in full.aliases.items():
+        again = again_in(full, less, values)
+        before = {r["class"] for r in full.response.get(name, [])}
+        after = [r for n in again for r in less.response.get(n, [])]
+        if after and before and "C4" not in before and all(r["class"] == "C4" for r in after):
+            if marker_gone(full.response[name], after):
+                unmarked.add(name)
+                continue
+            cleared.append([(r["request"], r["class"], r["predicates"], r["reasons"]) for r in full.response[name] + after])
+    for name, values in full.aliases.items():
+        again = again_in(full, less, values)
+        before = full.owner.get(name)
+        after = [less.owner[n] for n in again if n in less.owner]
+        if before and before["class"] != "E4" and after and all(r["class"] == "E4" for r in after) and not (
+                before["grade"] == "content" and not any(n in less.lost for n in again)) and not full.readers.get(name, set()) & unmarked:
+            unexposed.append((before, after))
+    check(not cleared, f"{what}: {len(cleared)} got into C4", cleared)
+    check(not unexposed, f"{what}: {len(unexposed)} got into E4", unexposed)
+
+
 def compare(what, full, less, restart_lost=False):
     check(less.whole(), f"{what}: totals add up", less.totals)
     counted_once(what, full, less)
     by_the_rules(what, less)
     predicates_moved(what, full, less, restart_lost)
-    cleared, unexposed, narrowed = [], [], []
-    unmarked = set()  # went with their marker
-    for part in ("trigger_stands", "build_stands"):
-        if less.totals[part] and not full.totals[part]:
-            return  # the very records that disproved the hypothesis are gone: it stands again, for the whole case
+    narrowed = []
+    if hypothesis_again(full, less):
+        return
     # requests and attempts that nothing left tells of: nobody can count them among the candidates
     forgotten, moved = 0, []
     for name, values in full.aliases.items():
@@ -191,21 +224,7 @@ def compare(what, full, less, restart_lost=False):
             moved.append((full.first[name], min(later)))
         forgotten += not found or sum(less.attempts.get(n, 1) for n in found) < full.attempts.get(name, 1)
     for name, values in full.aliases.items():
-        again = set().union(*(less.by_alias.get(v, set()) for v in values if len(full.by_alias[v]) == 1))
-        before = {r["class"] for r in full.response.get(name, [])}
-        after = [r for n in again for r in less.response.get(n, [])]
-        if after and before and "C4" not in before and all(r["class"] == "C4" for r in after):
-            if marker_gone(full.response[name], after):
-                unmarked.add(name)
-                continue
-            cleared.append([(r["request"], r["class"], r["predicates"], r["reasons"]) for r in full.response[name] + after])
-    for name, values in full.aliases.items():
-        again = set().union(*(less.by_alias.get(v, set()) for v in values if len(full.by_alias[v]) == 1))
-        before = full.owner.get(name)
-        after = [less.owner[n] for n in again if n in less.owner]
-        if before and before["class"] != "E4" and after and all(r["class"] == "E4" for r in after) and not (
-                before["grade"] == "content" and not any(n in less.lost for n in again)) and not full.readers.get(name, set()) & unmarked:
-            unexposed.append((before, after))
+        again = again_in(full, less, values)
         before, after = full.sets.get(name), [less.sets[n] for n in again if n in less.sets]
         if before and len(after) == 1 == len(again):
             bound, end = after[0]["foreign_at_most"], before["finished_at"]
@@ -214,8 +233,7 @@ def compare(what, full, less, restart_lost=False):
                     bound is not None and not forgotten and (before["foreign_at_most"] is None or bound < before["foreign_at_most"])):
                 narrowed.append((before, after, forgotten, near))
     check(not narrowed, f"{what}: {len(narrowed)} candidate sets got smaller", narrowed)
-    check(not cleared, f"{what}: {len(cleared)} got into C4", cleared)
-    check(not unexposed, f"{what}: {len(unexposed)} got into E4", unexposed)
+    nobody_cleared(what, full, less)
 
 
 STAMP = re.compile(r'^(?:\{"(?:v":1,")?ts":(\d+)|\[(\d{4}-\d\d-\d\d \d\d))')
@@ -252,7 +270,8 @@ def cut(path, to, hour):
 
 
 class Fleet:
-    def __init__(self, scenario, seed, requests, pairs, cuts, bare=0, singles=None):
+    def __init__(self, scenario, seed, requests, pairs, cuts, bare=0, singles=None, wrong=0):
+        self.wrong = wrong
         self.name, self.pairs, self.cuts, self.bare, self.singles = f"{scenario} seed {seed}", pairs, cuts, bare, singles
         self.random = random.Random(seed)
         self.folder = tempfile.TemporaryDirectory(prefix="removal-")
@@ -284,6 +303,38 @@ class Fleet:
                     with open(to, "wb") as o:
                         o.write(way(lines, list(wrap.seen_times(lines))))
             return Case(top, logs)
+
+    def misplaced(self, n):
+        """The same logs, some under a name that is another worker's, nobody's, or in another's file."""
+        logs = [f for f in self.files if f.endswith(".log") and f.split("-")[0] in ("prefill", "decode", "unified")]
+        for i in range(n):
+            a, b = self.random.sample(logs, 2)
+            how = ("swapped", "appended", "rotated", "renamed", "merged")[i % 5]
+            with tempfile.TemporaryDirectory(prefix="removal-") as top:
+                to = os.path.join(top, "logs")
+                shutil.copytree(self.logs, to)
+                x, y = os.path.join(to, a), os.path.join(to, b)
+                if how == "swapped":
+                    os.rename(x, x + "-")
+                    os.rename(y, x)
+                    os.rename(x + "-", y)
+                elif how == "rotated":
+                    os.rename(x, y + ".1")
+                elif how == "renamed":
+                    os.rename(x, os.path.join(to, "node7" + a[a.index("."):]))
+                else:
+                    with open(x, encoding="utf-8") as f, open(y, encoding="utf-8") as g:
+                        lines = [*g, *f]
+                    if how == "merged":  # by time; what has none stays behind the line before it
+                        times, last = [], ""
+                        for line in lines:
+                            last = line[1:20] if line.startswith("[2") else last
+                            times.append(last)
+                        lines = [line for _, line in sorted(zip(times, lines), key=lambda p: p[0])]
+                    with open(y, "w", encoding="utf-8") as o:
+                        o.writelines(lines)
+                    os.unlink(x)
+                yield f"{a} {how} with {b}", Case(top, to)
 
     def starts(self, log, hour):
         """Is the start of a worker in what is cut out of its log?"""
@@ -351,19 +402,23 @@ class Fleet:
 
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(one, plans))
+        for what, other in self.misplaced(self.wrong):
+            check(other.whole(), f"{self.name} {what}: totals add up", other.totals)
+            if not hypothesis_again(full, other):
+                nobody_cleared(f"{self.name} {what}", full, other)
         classes = {c: full.totals[c] for c in ALL_C.split(",")}
         print(f"-- {self.name}: {len(self.files)} sources, {len(plans)} ways to lose some, {classes}", flush=True)
 
 
 for i in range(ROUNDS):
-    Fleet("incident", SEED + i, 300, 26, 6, 3).test()
-    Fleet("late_write", SEED + 1 + i, 2000, 4, 3).test()
-    Fleet("prefix_share", SEED + i, 100, 6, 2).test()
+    Fleet("incident", SEED + i, 300, 26, 6, 3, wrong=20).test()
+    Fleet("late_write", SEED + 1 + i, 2000, 4, 3, wrong=5).test()
+    Fleet("prefix_share", SEED + i, 100, 6, 2, wrong=5).test()
     Fleet("clean", SEED + i, 100, 6, 2, 1).test()
     Fleet("canary", SEED + i, 300, 12, 3).test()
 if not ROUNDS:  # some sources of each
     few = rounds(6, 2)
-    Fleet("incident", SEED, 300, few, few // 3, 1, singles=4 * few).test()
+    Fleet("incident", SEED, 300, few, few // 3, 1, singles=4 * few, wrong=5).test()
     Fleet("late_write", SEED + 1, 1000, 1, 1, singles=few).test()
     Fleet("prefix_share", SEED, 100, 1, 1, singles=max(few - 2, 1)).test()
     Fleet("clean", SEED, 100, 1, 1, 1, singles=max(few - 2, 1)).test()

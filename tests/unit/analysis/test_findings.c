@@ -644,6 +644,35 @@ static void test_unseen_attempt(void **state)
 	assert_true(has_reason("gw-1", "attempt_not_seen"));
 }
 
+/* A log under another worker's name: one attempt with two places, or parts that exclude each other, clears nobody. */
+static void test_legs_contradict(void **state)
+{
+	static const struct {
+		const char *worker, *leg;
+	} more[] = {
+	    {NULL, NULL},
+	    {"p", "what=finished rid=d1 room=9001 role=prefill input_tokens=100 input_flag=exact output_tokens=20"},
+	    {"q", "what=finished rid=x1 room=9001 role=prefill input_tokens=100 input_flag=exact output_tokens=1"},
+	    {"u", "what=finished rid=d1 room=9001 role=unified input_tokens=100 input_flag=exact output_tokens=20"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
+		char line[256];
+		if (i) {
+			fixture_teardown(state);
+			setup(state);
+		}
+		boots("0.5.22");
+		request(1, 10, 20, "a", 100, 200, "finished", 100);
+		if (more[i].leg) {
+			snprintf(line, sizeof(line), "%s started_ns=10 finished_ns=20", more[i].leg);
+			put(source("other.log", more[i].worker, NULL), EVENT_LEG, 20, line);
+		}
+		analyse(0, 0);
+		same("SELECT class, t, a FROM findings()", i ? "C3|unknown|unknown;" : "C4|no|no;");
+		assert_int_equal(has_reason("gw-1", "legs_contradict"), i > 0);
+	}
+}
+
 /* A sweep is long work without a statement: it looks at the signal itself. */
 static void test_stopped(void **state)
 {
@@ -907,6 +936,7 @@ int main(void)
 	    cmocka_unit_test(test_lower_bounds_clear_nobody),
 	    T(test_both_legs),
 	    T(test_unseen_attempt),
+	    T(test_legs_contradict),
 	    T(test_reading_shown),
 	    T(test_stopped),
 	    T(test_joined_loosely),
