@@ -20,5 +20,8 @@ bool collected_time(struct json_value v, struct stamp *ret);
 /* Reads what the collector says in the object around an answer, or beside its fields. What is not said stays. */
 void collected_fields(struct collected *c, struct json_value outer);
 
+/* A time in a file's name (its folders say nothing), of 6 parts down to seconds, or of 3: a day. false: none, *ret stays. */
+bool collected_name(const char *path, int parts, struct stamp *ret);
+
 /* Goes over a byte order mark and lines that begin with '#'; the first time in them goes to *ts. Returns what is left. */
 struct text collected_header(struct text document, struct stamp *ts);

@@ -29,3 +29,5 @@ size_t inventory_count(const struct inventory *inv);
 const struct inventory_row *inventory_at(const struct inventory *inv, size_t i);
 struct text inventory_path(const struct inventory *inv);   /* as given; empty: it was no file */
 const char *inventory_sha256(const struct inventory *inv); /* of its bytes, hex */
+/* When it was taken, as it says itself or its name does, with a zone; TIME_UNKNOWN: nobody says. */
+int64_t inventory_taken_ns(const struct inventory *inv);

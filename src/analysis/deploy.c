@@ -170,11 +170,14 @@ static void look_at_inventory(const struct deploy_state *x, const struct replica
 	row->counted = in != NULL;
 	if (!in)
 		return;
-	e->retired = in->retired_ns != TIME_UNKNOWN ? in->retired_ns <= t : in->state == STATE_RETIRED;
-	if (in->state == STATE_RETIRED && !e->retired && !x->asked) { /* an inventory may be younger than the logs */
+	bool dated = r->gone_ns != TIME_UNKNOWN;
+	e->retired_undated = in->state == STATE_RETIRED && in->retired_ns == TIME_UNKNOWN;
+	e->retired = dated && r->gone_ns <= t;
+	if (in->state == STATE_RETIRED && dated && !e->retired && !x->asked) { /* it may be younger than the logs */
 		int64_t now = x->as_of != TIME_UNKNOWN ? x->as_of : t;
-		e->retired_later = in->retired_ns > now && in->retired_ns - INVENTORY_SKEW_NS > now;
-		e->retired = !e->retired_later;
+		bool later = r->gone_ns > now && r->gone_ns - INVENTORY_SKEW_NS > now;
+		e->retired = !later;
+		e->retired_later = later && !e->retired_undated;
 	}
 	e->seen_after = r->after_retired_ns != TIME_UNKNOWN && (!x->asked || r->after_retired_ns <= t);
 	bool later = in->started_ns != TIME_UNKNOWN && in->started_ns > t;

@@ -20,6 +20,8 @@
 	X(SEEN_AFTER_RETIRED, "seen_after_retired", "The inventory retires it, and logs show it at work after that.") \
 	X(SEEN_BEFORE_START, "seen_before_start",                                                                     \
 	  "The inventory says that it began after this time, and logs show it at work before.")                       \
+	X(RETIRED, "retired_by_inventory", "By the inventory it is gone: it is in no percentage.")                    \
+	X(RETIRED_UNDATED, "retired_undated", "The inventory calls it retired, and does not say since when.")         \
 	X(RETIRED_LATER, "retired_in_future", "The inventory calls it retired, as of a time that is still to come.")  \
 	X(PROCESS_ENDED, "process_ended",                                                                             \
 	  "Its last known process ended. That nothing runs in its place, nobody says.")                               \
@@ -62,6 +64,7 @@ struct boot_evidence {
 	bool not_started;     /* by the inventory it began after that time, and nothing shows it at work by then */
 	bool seen_before;     /* by the inventory it began after that time, and it was at work well before */
 	bool retired_later;   /* it is called retired, as of a time to come */
+	bool retired_undated; /* it is called retired, and nobody says since when */
 	bool outside;         /* there is an inventory, and it does not have it */
 	bool ended;           /* the process, before that time, and nothing else of it is known */
 	bool future;          /* a record of its container, or the start that it tells, is dated later than now */
@@ -119,6 +122,7 @@ struct replica {
 	int64_t last_ns;  /* last record of it */
 	int64_t work_ns;  /* last sign in its logs */
 	int64_t began_ns; /* first sign that it was at work; TIME_UNKNOWN: none */
+	int64_t gone_ns;  /* by the inventory it is gone by then; TIME_UNKNOWN: it does not say so, or not since when */
 	int64_t
 	    after_retired_ns; /* first sign that it was at work after the inventory retired it; TIME_UNKNOWN: none */
 	struct deploy_boot *boots;

@@ -114,6 +114,7 @@ int deploy_replica(struct deploy *d, struct text worker, struct replica **ret, s
 			      .last_ns = TIME_UNKNOWN,
 			      .work_ns = TIME_UNKNOWN,
 			      .began_ns = TIME_UNKNOWN,
+			      .gone_ns = TIME_UNKNOWN,
 			      .after_retired_ns = TIME_UNKNOWN};
 	rc = deploy_keep(d, &r->name, err);
 	if (!rc)
@@ -472,6 +473,13 @@ static int load_served(struct deploy *d, struct err *err)
 
 /* ---- all of it ---- */
 
+/* An inventory that gives no time to what it calls retired speaks of the moment at which it was taken, and of none before. */
+static int64_t gone_by(const struct inventory *inventory, const struct inventory_row *row)
+{
+	bool undated = row->retired_ns == TIME_UNKNOWN && row->state == STATE_RETIRED;
+	return undated ? inventory_taken_ns(inventory) : row->retired_ns;
+}
+
 static int load_inventory(struct deploy *d, struct err *err)
 {
 	int rc = 0;
@@ -479,8 +487,10 @@ static int load_inventory(struct deploy *d, struct err *err)
 		const struct inventory_row *row = inventory_at(d->inventory, i);
 		struct replica *r;
 		rc = deploy_replica(d, row->replica, &r, err);
-		if (!rc && !r->listed)
+		if (!rc && !r->listed) {
 			r->listed = row;
+			r->gone_ns = gone_by(d->inventory, row);
+		}
 	}
 	return rc;
 }

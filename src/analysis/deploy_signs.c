@@ -8,8 +8,7 @@
 
 static bool is_after(const struct replica *r, int64_t at)
 {
-	return at != TIME_UNKNOWN && r->listed && r->listed->retired_ns != TIME_UNKNOWN &&
-	       at > r->listed->retired_ns + INVENTORY_SKEW_NS;
+	return at != TIME_UNKNOWN && r->gone_ns != TIME_UNKNOWN && at > r->gone_ns + INVENTORY_SKEW_NS;
 }
 
 static void note(struct replica *r, int64_t at)

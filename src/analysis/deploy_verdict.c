@@ -132,8 +132,10 @@ static enum deploy_verdict first_rule(const struct boot_evidence *e, struct boot
 		because_of(v, DEPLOY_SEEN_AFTER_RETIRED);
 		return VERDICT_CONFLICTING;
 	}
-	if (e->current && e->retired)
+	if (e->current && e->retired) {
+		because_of(v, DEPLOY_RETIRED);
 		return VERDICT_RETIRED;
+	}
 	if (e->current && e->seen_before)
 		because_of(v, DEPLOY_SEEN_BEFORE_START);
 	if (e->current && e->retired_later)
@@ -174,6 +176,8 @@ struct boot_verdict deploy_judge(const struct boot_evidence *e)
 	v.verdict = first_rule(e, &v, affected, fixed);
 	if (e->future && v.verdict != VERDICT_RETIRED)
 		because_of(&v, DEPLOY_IN_FUTURE);
+	if (e->current && e->retired_undated)
+		because_of(&v, DEPLOY_RETIRED_UNDATED);
 	if (e->outside)
 		because_of(&v, DEPLOY_OUTSIDE);
 	return v;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "pagetrail/buf.h"
+#include "pagetrail/collected.h"
 #include "pagetrail/container.h"
 #include "pagetrail/csv.h"
 #include "pagetrail/limits.h"
@@ -28,6 +29,12 @@ void inventory_warn(struct inventory_reader *r, const char *fmt, struct text t)
 		r->warn(r->ctx, text_of(what));
 	}
 	buf_done(&shown);
+}
+
+void inventory_taken(struct inventory *inv, struct stamp at)
+{
+	if (inv->taken_ns == TIME_UNKNOWN && at.ns != TIME_UNKNOWN && at.quality == STAMP_ZONED)
+		inv->taken_ns = at.ns;
 }
 
 int inventory_add(struct inventory_reader *r, const struct inventory_row *row, struct err *err)
@@ -255,11 +262,14 @@ int inventory_read(struct inventory **ret, struct text content, void (*warn)(voi
 	if (!inv)
 		return err_nomem(err);
 	arena_init(&inv->arena, 4 * DOCUMENT_MAX_BYTES);
+	inv->taken_ns = TIME_UNKNOWN;
 	struct inventory_reader r = {inv, warn, ctx};
-	struct text begin = text_starts(content, "\xef\xbb\xbf") ? text_from(content, 3) : content;
-	begin = text_trim(begin);
+	struct stamp taken = STAMP_INIT;
+	struct text begin = collected_header(content, &taken);
 	bool json = text_starts(begin, "{") || text_starts(begin, "[");
-	int rc = json ? inventory_read_json(&r, content, err) : read_csv(&r, content, err);
+	if (json)
+		inventory_taken(inv, taken);
+	int rc = json ? inventory_read_json(&r, begin, err) : read_csv(&r, content, err);
 	if (!rc)
 		rc = check_once(inv, json, err);
 	if (!rc)
@@ -283,6 +293,9 @@ int inventory_load(struct inventory **ret, const char *path, void (*warn)(void *
 		rc = inventory_read(ret, buf_text(&b), warn, ctx, err);
 	if (rc)
 		return err_where(err, "%s", path);
+	struct stamp named = STAMP_INIT;
+	if (collected_name(path, 6, &named))
+		inventory_taken(*ret, named);
 	(*ret)->path = arena_text(&(*ret)->arena, text_of(path));
 	if ((*ret)->path.ptr)
 		return 0;
@@ -318,4 +331,9 @@ struct text inventory_path(const struct inventory *inv)
 const char *inventory_sha256(const struct inventory *inv)
 {
 	return inv->sha256;
+}
+
+int64_t inventory_taken_ns(const struct inventory *inv)
+{
+	return inv->taken_ns;
 }

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "pagetrail/collected.h"
 #include "pagetrail/container.h"
 #include "pagetrail/json.h"
 #include "pagetrail/limits.h"
@@ -49,6 +50,24 @@ static struct json_value first_status(struct json_value pod)
 	return (struct json_value){0};
 }
 
+/* When a pod that is over ended: with its engine, else with the last of its containers, else when it was deleted. Without any of these
+ * nobody knows. */
+static int time_over(struct json_value pod, struct json_value status, unsigned at, int64_t *ret, struct err *err)
+{
+	static const char path[] = "state.terminated.finishedAt";
+	struct json_value list = json_path(pod, "status.containerStatuses"), v;
+	struct json_iter it = json_iter(list);
+	struct text key;
+	int rc = time_at(status, path, at, ret, err);
+	bool own = *ret != TIME_UNKNOWN;
+	while (!rc && !own && json_type(list) == JSON_ARRAY && json_next(&it, &key, &v)) {
+		int64_t its = TIME_UNKNOWN;
+		rc = time_at(v, path, at, &its, err);
+		*ret = MAX(*ret, its);
+	}
+	return rc || *ret != TIME_UNKNOWN ? rc : time_at(pod, "metadata.deletionTimestamp", at, ret, err);
+}
+
 static int take_pod(struct inventory_reader *r, struct json_value pod, struct inventory_row *row, struct err *err)
 {
 	struct json_value status = first_status(pod);
@@ -65,7 +84,7 @@ static int take_pod(struct inventory_reader *r, struct json_value pod, struct in
 										: STATE_ACTIVE;
 	int rc = time_at(pod, "status.startTime", row->row, &row->started_ns, err);
 	if (!rc && over)
-		rc = time_at(status, "state.terminated.finishedAt", row->row, &row->retired_ns, err);
+		rc = time_over(pod, status, row->row, &row->retired_ns, err);
 	return rc;
 }
 
@@ -93,7 +112,10 @@ static int take_document(struct inventory_reader *r, struct json_value doc, stru
 {
 	struct json_value items = json_get(doc, "items"), v;
 	struct text kind = string_at(doc, "kind"), key, other = TEXT("");
+	struct collected said = {.at = STAMP_INIT};
 	unsigned at = 0;
+	collected_fields(&said, doc);
+	inventory_taken(r->inv, said.at);
 	if (text_is(kind, "Pod") || text_is(kind, "Node"))
 		return take_item(r, doc, kind, 0, err);
 	if (json_type(items) != JSON_ARRAY)

@@ -11,7 +11,7 @@
 
 DEFINE_CLEANUP(struct inventory *, inventory_free)
 
-enum { LISTED_MAX = 1000, UNREAD_NAMED = 3 };
+enum { LISTED_MAX = 1000, UNREAD_NAMED = 3, REPLICAS_NAMED = 8 };
 
 static struct {
 	const struct policy *policy;
@@ -122,6 +122,55 @@ static int put_totals(struct rows *r, const struct totals *t, struct err *err)
 	rows_extra(r, "totals", buf_text(&b));
 	rows_note(r, "%s", text.ptr);
 	return 0;
+}
+
+/* Some of the replicas that this is true of, by name, and how many they are. */
+static int name_replicas(struct case_file *c, const char *which, struct buf *shown, int64_t *ret_n, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	char sql[240];
+	snprintf(sql, sizeof(sql), "SELECT replica FROM deploy(?1, ?2) WHERE current AND %s ORDER BY replica", which);
+	int rc = sql_prepare(&s, c, sql, err);
+	if (!rc)
+		rc = sql_int(s, 1, asked.at_ns, err);
+	if (!rc)
+		rc = sql_int(s, 2, asked.as_of_ns, err);
+	for (*ret_n = 0; rc >= 0 && (rc = sql_step(s, err)) == 1; ++*ret_n) {
+		if (*ret_n < REPLICAS_NAMED) {
+			rc = *ret_n ? buf_add_text(shown, TEXT(", "), err) : 0;
+			if (!rc)
+				rc = text_visible(sql_get_text(s, 0), CELL_MAX_BYTES, shown, err);
+		} else if (*ret_n == REPLICAS_NAMED) {
+			rc = buf_add_text(shown, TEXT(", …"), err);
+		}
+	}
+	return rc;
+}
+
+/* Nobody leaves the percentage without being named. */
+static int say_left_out(struct case_file *c, struct rows *r, struct err *err)
+{
+	static const struct {
+		const char *which, *one, *several;
+	} why[] = {
+	    {"verdict = 'retired'", "is in no percentage, as retired by the inventory",
+	     "are in no percentage, as retired by the inventory"},
+	    {"NOT counted AND NOT outside", "is in no percentage, as by the inventory it began later",
+	     "are in no percentage, as by the inventory they began later"},
+	    {"verdict <> 'retired' AND reasons LIKE '%retired_undated%'",
+	     "counts, though the inventory calls it retired: since when, it does not say (retired_at)",
+	     "count, though the inventory calls them retired: since when, it does not say (retired_at)"},
+	};
+	int rc = 0;
+	for (size_t i = 0; asked.inventory && !rc && i < ARRAY_SIZE(why); i++) {
+		CLEANUP(buf_done) struct buf shown = BUF_INIT(64 * KIB);
+		int64_t n;
+		rc = name_replicas(c, why[i].which, &shown, &n, err);
+		if (!rc && n)
+			rows_note(r, "%" PRId64 " replica%s %s: %s.", n, PLURAL(n),
+				  n == 1 ? why[i].one : why[i].several, shown.ptr);
+	}
+	return rc;
 }
 
 /* Where there is no replica nothing is verified; what was read all the same is named. */
@@ -283,6 +332,8 @@ static int add_extras(struct case_file *c, struct rows *r, struct err *err)
 		rc = say_nobody(c, r, err);
 	}
 	if (!rc)
+		rc = say_left_out(c, r, err);
+	if (!rc)
 		rc = add_unread(c, r, err);
 	if (!rc)
 		rc = add_window(c, r, err);
@@ -354,7 +405,7 @@ const struct command command_deploy = {
 	    "  stale          the record is too old, or the process has been replaced since\n"
 	    "  undetermined   no process said a version that decides\n"
 	    "  not_observed   in the inventory, and nothing was seen of it\n"
-	    "  retired        the inventory says so\n\n"
+	    "  retired        the inventory says so, and since when\n\n"
 	    "  --policy FILE     an OSV document (docs/policy.md), or builtin:NAME\n"
 	    "  --inventory FILE  CSV with a column 'replica', or the JSON of kubectl get pods\n"
 	    "                    or nodes. Without it there is no percentage\n"

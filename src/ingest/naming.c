@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pagetrail/collected.h"
 #include "pagetrail/map.h"
 #include "session.h"
 #include "worker.h"
@@ -120,57 +121,6 @@ int naming_end(struct naming *n, struct source_result *r, struct text boot, stru
 	return 0;
 }
 
-static bool digits(struct text t, size_t at, size_t n, int *ret)
-{
-	*ret = 0;
-	if (t.len < at + n)
-		return false;
-	for (size_t i = at; i < at + n; i++) {
-		if (t.ptr[i] < '0' || t.ptr[i] > '9')
-			return false;
-		*ret = *ret * 10 + (t.ptr[i] - '0');
-	}
-	return true;
-}
-
-static size_t separator(struct text t, size_t at, const char *set)
-{
-	return at < t.len && t.ptr[at] && strchr(set, t.ptr[at]) ? 1 : 0;
-}
-
-/* 20260914-031244, 2026-09-14T03-12-44Z and the like (parts 6); 20260914, 2026-09-14 (parts 3). */
-static bool time_at(struct text t, size_t at, int parts, struct stamp *ret)
-{
-	int v[6] = {0};
-	for (int i = 0; i < parts; i++) {
-		if (i > 0)
-			at += separator(t, at, i < 3 ? "-_." : i == 3 ? "T_- " : "-_:.");
-		if (!digits(t, at, i ? 2 : 4, &v[i]))
-			return false;
-		at += i ? 2 : 4;
-	}
-	int rest;
-	if (digits(t, at, 1, &rest) || !stamp_from_civil(v[0], v[1], v[2], v[3], v[4], v[5], 0, &ret->ns))
-		return false;
-	ret->quality = at < t.len && t.ptr[at] == 'Z' ? STAMP_ZONED : STAMP_NAIVE;
-	ret->precision_ns = NS_PER_S;
-	return v[0] >= 2000 && v[0] < 2200;
-}
-
-static bool time_in_name(const char *path, int parts, struct stamp *ret)
-{
-	struct text name = text_of(path);
-	size_t slash = text_rfind_char(name, '/');
-	if (slash != SIZE_MAX)
-		name = text_from(name, slash + 1);
-	for (size_t i = 0; i + 8 <= name.len; i++) {
-		bool inside = i && name.ptr[i - 1] >= '0' && name.ptr[i - 1] <= '9';
-		if (!inside && time_at(name, i, parts, ret))
-			return true;
-	}
-	return false;
-}
-
 static struct stamp time_of_file(int64_t mtime_s)
 {
 	if (mtime_s <= 0 || mtime_s > INT64_MAX / NS_PER_S)
@@ -181,11 +131,11 @@ static struct stamp time_of_file(int64_t mtime_s)
 struct stamp naming_time(const char *path, int64_t mtime_s)
 {
 	struct stamp ret = STAMP_INIT;
-	return time_in_name(path, 6, &ret) ? ret : time_of_file(mtime_s);
+	return collected_name(path, 6, &ret) ? ret : time_of_file(mtime_s);
 }
 
 struct stamp naming_era(const char *path, int64_t mtime_s)
 {
 	struct stamp ret = STAMP_INIT;
-	return time_in_name(path, 3, &ret) ? ret : time_of_file(mtime_s);
+	return collected_name(path, 3, &ret) ? ret : time_of_file(mtime_s);
 }

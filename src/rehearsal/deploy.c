@@ -83,6 +83,9 @@ static void plan_lives(struct fleet *f, struct replica *r)
 		r->retired_us = first->stop_us = second_within(f, hours(f, 56), 3000);
 	if (flags & STORY_WORKS_ON)
 		r->retired_us = hours(f, 56);
+	if (flags & STORY_UNDATED)
+		r->retired_us = 0;
+	r->retired = flags & (STORY_RETIRED | STORY_WORKS_ON | STORY_UNDATED);
 	if (flags & STORY_ENDS)
 		second->stop_us = second_within(f, hours(f, ASKED_3_H - 3), 3600);
 	if (flags & (STORY_REPLACED | STORY_CRASHES))

@@ -5,14 +5,23 @@
  * says by hand which verdict it deserves at four times. No verdict is computed here: a test derives them from the records.
  *
  * Hours after the beginning: 0 first starts, 36 the first time that is asked for, 57 roll-out, 60 the second one, 62 a round
- * of snapshots, 84 the third one, 92 the last round, 102 the logs end.
+ * of snapshots, 84 the third one, 92 the last round, 99 pods are listed as an inventory, 102 the logs end.
  */
 #pragma once
 
 #include "model.h"
 
 enum { ASKED = 4, TOLD = 4, LIVES = 2, REPLICAS_MAX = WORKERS_MAX, EVIDENCE_MAX = REPLICAS_MAX * TOLD };
-enum { ASKED_1_H = 36, ROLLOUT_H = 57, ASKED_2_H = 60, ROUND_1_H = 62, ASKED_3_H = 84, ROUND_2_H = 92, LAST_H = 102 };
+enum {
+	ASKED_1_H = 36,
+	ROLLOUT_H = 57,
+	ASKED_2_H = 60,
+	ROUND_1_H = 62,
+	ASKED_3_H = 84,
+	ROUND_2_H = 92,
+	LISTED_H = 99,
+	LAST_H = 102
+};
 enum { MAX_AGE_H = 54, SIGNS_MAX = 512 };
 
 /* What is run, as docs/policy.md tells builds apart. */
@@ -49,18 +58,20 @@ extern const size_t n_builds;
 enum form { FORM_NONE, FORM_SAID, FORM_LINE, FORM_INFO, FORM_UNDATED, FORM_PIP, FORM_POD, FORM_DOCKER };
 enum when { WHEN_START, WHEN_MIDDLE, WHEN_ROUND_1, WHEN_ROUND_2 };
 enum story_flag {
-	STORY_NO_LOG = 1 << 0,    /* its log was not collected */
-	STORY_ENDS = 1 << 1,      /* stops, and nothing comes after it */
-	STORY_UNLISTED = 1 << 2,  /* not in the inventory */
-	STORY_RETIRED = 1 << 3,   /* by the inventory, when it stopped */
-	STORY_WORKS_ON = 1 << 4,  /* by the inventory retired; it was not */
-	STORY_LATE = 1 << 5,      /* starts an evening later, as the inventory says */
-	STORY_ORDERED = 1 << 6,   /* the inventory names its image */
-	STORY_REFUSES = 1 << 7,   /* an over-long prompt */
-	STORY_SERVES = 1 << 8,    /* one, with the fix */
-	STORY_REPLACED = 1 << 9,  /* its container was started again, and nobody asked it since */
-	STORY_CRASHES = 1 << 10,  /* waits between two starts */
-	STORY_MAYBE_POD = 1 << 11 /* may stand in the lists of pods as well */
+	STORY_NO_LOG = 1 << 0,     /* its log was not collected */
+	STORY_ENDS = 1 << 1,       /* stops, and nothing comes after it */
+	STORY_UNLISTED = 1 << 2,   /* not in the inventory */
+	STORY_RETIRED = 1 << 3,    /* by the inventory, when it stopped */
+	STORY_WORKS_ON = 1 << 4,   /* by the inventory retired; it was not */
+	STORY_LATE = 1 << 5,       /* starts an evening later, as the inventory says */
+	STORY_ORDERED = 1 << 6,    /* the inventory names its image */
+	STORY_REFUSES = 1 << 7,    /* an over-long prompt */
+	STORY_SERVES = 1 << 8,     /* one, with the fix */
+	STORY_REPLACED = 1 << 9,   /* its container was started again, and nobody asked it since */
+	STORY_CRASHES = 1 << 10,   /* waits between two starts */
+	STORY_MAYBE_POD = 1 << 11, /* may stand in the lists of pods as well */
+	STORY_UNDATED = 1 << 12,   /* the inventory calls it retired, and does not say since when */
+	STORY_DELETED = 1 << 13    /* an inventory of pods says when it was deleted, not when it ended */
 };
 struct told {
 	enum form form;
@@ -92,9 +103,9 @@ struct life {
 struct replica {
 	const struct story *story;
 	int w; /* worker */
-	bool log, listed, folder, proxy;
+	bool log, listed, folder, proxy, retired;
 	struct life life[LIVES];
-	int64_t started_us, retired_us; /* as the inventory says; 0: it does not */
+	int64_t started_us, retired_us; /* as the inventory says; 0: it does not. retired: so it calls it */
 };
 struct evidence {
 	int replica, life;

@@ -10,6 +10,7 @@
 #define OUT   "version_out_of_range"
 #define LABEL ",local_label"
 #define NEEDS "version_needs_commit"
+#define SINCE "retired_undated"
 
 const struct build_said builds[] = {
     {BUILD_OLD, "0.5.21", COMMIT_NONE, false, "affected", IN},
@@ -54,7 +55,7 @@ const size_t n_builds = ARRAY_SIZE(builds);
 #define SILENT        {"undetermined", NULL, "no_version"}
 #define THERE         {"undetermined", "L3", "process_not_seen"}
 #define UNSEEN(why)   {"not_observed", NULL, why}
-#define RETIRED       {"retired", "L4", IN}
+#define RETIRED       {"retired", "L4", "retired_by_inventory"}
 #define FIRST         {FORM_SAID, WHEN_START, 0, BUILD_NONE}
 #define SECOND        {FORM_SAID, WHEN_START, 1, BUILD_NONE}
 #define ROUND_1(life) {FORM_INFO, WHEN_ROUND_1, life, BUILD_NONE}
@@ -111,8 +112,16 @@ const struct story stories[] = {
      {{"not_observed", "L2", "not_seen"}, {"not_observed", "L2", "not_seen"}, {"not_observed", "L2", "not_seen"},
       {"not_observed", "L2", "not_seen"}}},
     {"retired", -1, {BUILD_OLD}, STORY_RETIRED, {FIRST}, {AFFECTED(IN), RETIRED, RETIRED, RETIRED}},
-    {"retired_disk_left", -1, {BUILD_OLD}, STORY_RETIRED, {FIRST, {FORM_PIP, WHEN_ROUND_1, 0, BUILD_FIXED}},
+    {"retired_disk_left", -1, {BUILD_OLD}, STORY_RETIRED | STORY_DELETED, {FIRST, {FORM_PIP, WHEN_ROUND_1, 0, BUILD_FIXED}},
      {AFFECTED(IN), RETIRED, RETIRED, RETIRED}},
+    {"retired_undated", -1, {BUILD_OLD}, STORY_RETIRED | STORY_UNDATED, {FIRST},
+     {AFFECTED(SINCE), STALE(SINCE), STALE(SINCE), STALE("process_ended")}},
+    {"retired_undated_at_work", -1, {BUILD_OLD}, STORY_WORKS_ON | STORY_UNDATED, {FIRST, ROUND_1(0)},
+     {AFFECTED(SINCE), STALE("older_than_allowed"), AFFECTED(SINCE), AFFECTED(SINCE)}},
+    {"retired_undated_upgraded", -1, {BUILD_OLD, BUILD_FIXED}, STORY_WORKS_ON | STORY_UNDATED, {FIRST, SECOND},
+     {AFFECTED(SINCE), FIXED(SINCE), FIXED(SINCE), FIXED(SINCE)}},
+    {"retired_undated_unseen", -1, {BUILD_NONE}, STORY_UNDATED, {{FORM_NONE, WHEN_START, 0, BUILD_NONE}},
+     {UNSEEN(SINCE), UNSEEN(SINCE), UNSEEN(SINCE), UNSEEN("not_seen")}},
     {"retired_at_work", -1, {BUILD_OLD}, STORY_WORKS_ON, {FIRST, ROUND_1(0)},
      {AFFECTED(IN), CONFLICT("seen_after_retired"), CONFLICT("seen_after_retired"), CONFLICT("seen_after_retired")}},
     {"outside", -1, {BUILD_OLD, BUILD_FIXED}, STORY_UNLISTED, {FIRST, SECOND},

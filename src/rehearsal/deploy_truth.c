@@ -79,6 +79,7 @@ static void put_replica(struct out *o, const struct fleet *f, int n)
 		model_served(k->model), r->listed ? "true" : "false", r->log ? "true" : "false");
 	put_time(o, "started_at", r->started_us);
 	put_time(o, "retired_at", r->retired_us);
+	out_put(o, ",\"retired\":%s", r->retired ? "true" : "false");
 	put_text(o, "image_digest", r->story->flags & STORY_ORDERED ? f->image[1] : NULL);
 	out_put(o, ",\"asked\":[");
 	for (int i = 0; i < ASKED; i++) {
@@ -116,6 +117,7 @@ void deploy_truth(struct fleet *f)
 {
 	struct model *m = f->m;
 	struct out o = {m, BUF_INIT(64 * MIB)};
+	char listed[32];
 
 	out_put(&o, "{\"scenario\":\"deploy\",\"seed\":%llu", (unsigned long long)m->options->seed);
 	out_put(&o, ",\"max_age_s\":%d,\"ordered\":%s,\"digests\":[\"%s\",\"%s\"],\"config\":\"%s\",\n",
@@ -129,7 +131,8 @@ void deploy_truth(struct fleet *f)
 		us_iso_ms(hours(f, when[i]), at);
 		out_put(&o, "%s\"%s\"", i ? "," : "", at);
 	}
-	out_put(&o, "],\n\"replicas\":[");
+	us_iso_ms(hours(f, LISTED_H), listed);
+	out_put(&o, "],\"pods_listed_at\":\"%s\",\n\"replicas\":[", listed);
 	for (int n = 0; n < f->n; n++)
 		put_replica(&o, f, n);
 	out_put(&o, "],\n\"requests\":[");

@@ -313,10 +313,27 @@ void deploy_documents(struct fleet *f)
 
 /* ---- the inventory */
 
+/* A pod that is over says when its engine ended, or when it was deleted, or neither. */
+static void put_over(struct out *o, const struct replica *r, bool deleted)
+{
+	char at[24];
+
+	if (!r->retired_us || deleted != !!(r->story->flags & STORY_DELETED))
+		return;
+	stamp(r->retired_us, at);
+	out_put(
+	    o,
+	    deleted
+		? ",\"deletionTimestamp\":\"%s\""
+		: ",\"containerStatuses\":[{\"name\":\"engine\",\"state\":{\"terminated\":{\"finishedAt\":\"%s\"}}}]",
+	    at);
+}
+
 static void inventory_pods(struct fleet *f)
 {
 	struct out o = OUT_INIT(f->m);
 	bool first = true;
+	char listed[24];
 
 	out_put(&o, "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[");
 	for (int i = 0; i < f->n; i++) {
@@ -329,13 +346,21 @@ static void inventory_pods(struct fleet *f)
 		stamp(r->started_us ? r->started_us : f->m->begin_us, at);
 		out_put(&o,
 			"%s{\n\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"labels\":{"
-			"\"role\":\"%s\"}},\"spec\":{"
-			"\"nodeName\":\"gpu-%d\"},\"status\":{\"phase\":\"%s\",\"startTime\":\"%s\"}}",
-			first ? "" : ",", k->name, (const char *[]){"prefill", "decode", "both"}[k->role], i / 8,
-			r->retired_us ? "Succeeded" : "Running", at);
+			"\"role\":\"%s\"}",
+			first ? "" : ",", k->name, (const char *[]){"prefill", "decode", "both"}[k->role]);
+		put_over(&o, r, true);
+		out_put(&o, "},\"spec\":{\"nodeName\":\"gpu-%d\"},\"status\":{\"phase\":\"%s\",\"startTime\":\"%s\"",
+			i / 8,
+			!r->retired                 ? "Running"
+			: r->story->life[LIVES - 1] ? "Failed"
+						    : "Succeeded",
+			at);
+		put_over(&o, r, false);
+		out_put(&o, "}}");
 		first = false;
 	}
-	out_put(&o, "]}\n");
+	stamp(hours(f, LISTED_H), listed);
+	out_put(&o, "],\"collected_at\":\"%s\"}\n", listed);
 	write_out(&o, "inventory-pods.json");
 }
 
@@ -359,14 +384,13 @@ void deploy_inventory(struct fleet *f)
 			(const char *[]){"prefill", "decode", "unified"}[k->role], model_served(k->model), i / 8,
 			i / 16, r->story->flags & STORY_ORDERED ? "sha256:" : "",
 			r->story->flags & STORY_ORDERED ? f->image[1] : "",
-			r->retired_us ? "retired"
-			: i % 3       ? "active"
-				      : "",
+			r->retired ? "retired"
+			: i % 3    ? "active"
+				   : "",
 			started, retired);
 	}
 	write_out(&o, "inventory.csv");
-	if (rng_chance(&f->m->rng, 500))
-		inventory_pods(f);
+	inventory_pods(f);
 }
 
 /* ---- the policy */

@@ -137,16 +137,36 @@ with Box() as box:
     # all is well: exit code 0
     good = {n: t for n, t in FILES.items() if n.startswith(("fixed-0", "extra-0", "gone-0"))}
     ingest(box, "good.ptc", good)
-    box.write("good.csv", "replica,state\nfixed-0,active\nextra-0,\ngone-0,retired\n")
+    box.write("good.csv", "replica,state,retired_at\nfixed-0,active,\nextra-0,,\ngone-0,retired,2026-09-14T07:00:00Z\n")
     doc, _ = deploy(box, "good.ptc", "--inventory", "good.csv", code=0)
     expect(doc["totals"]["verified_fixed_percent"] == 100.0, f"all of those that are left: {doc['totals']}")
-    box.write("more.csv", "replica,state\nfixed-0,active\nextra-0,\ngone-0,retired\nlost-0,active\n")
+    box.write("more.csv", "replica,state,retired_at\nfixed-0,active,\nextra-0,,\ngone-0,retired,2026-09-14T07:00:00Z\nlost-0,active,\n")
     deploy(box, "good.ptc", "--inventory", "more.csv", code=1)
     box.write("back.csv", "replica,state,retired_at\nfixed-0,retired,2026-09-14T08:10:00Z\n")
     _, now = deploy(box, "good.ptc", "--inventory", "back.csv", code=1)
     expect(now["fixed-0"]["verdict"] == "conflicting" and "seen_after_retired" in now["fixed-0"]["reasons"], "retired, and at work")
     _, now = deploy(box, "good.ptc", "--inventory", "back.csv", "--at", "2026-09-14T08:25:00Z", code=1)
     expect(now["fixed-0"]["verdict"] == "retired", f"what became known later does not count: {now['fixed-0']['reasons']}")
+    # retired, and nobody says since when: who is at work is what the records say, and counts; who was taken out when is another matter
+    undated = "replica,state\nfixed-0,retired\ngone-0,retired\nlost-0,retired\nextra-0,\n"
+    taken = {"hosts.csv": None, "hosts-20260914T080500.csv": None, "hosts-20260914.csv": None, "hosts-20260914T080500Z.csv": "08:05:00", "hosts_2026-09-14T23-00-00Z.csv": "23:00:00"}
+    for file, when in taken.items():
+        box.write("taken/" + file, undated)
+        for at in (None, "08:50:00", "07:30:00") if file in ("hosts.csv", "hosts-20260914T080500Z.csv") else (None,):
+            doc, now = deploy(box, "good.ptc", "--inventory", "taken/" + file, *(["--at", f"2026-09-14T{at}Z"] if at else []))
+            gone = when is not None and when < (at or "09:50:00")
+            want = {"fixed-0": ("conflicting", "seen_after_retired") if gone and at != "07:30:00" else ("verified_fixed", "retired_undated") if at != "07:30:00" else ("not_observed", "not_seen"),
+                    "gone-0": ("retired", "retired_by_inventory") if gone else ("stale", "process_ended"),
+                    "lost-0": ("retired", "retired_by_inventory") if gone else ("not_observed", "not_seen")}
+            for name, (verdict, reason) in want.items():
+                r = now[name]
+                expect((r["verdict"], reason in r["reasons"], "retired_undated" in r["reasons"]) == (verdict, True, True), f"{name} by {file} at {at}: {verdict}, got {r['verdict']} {r['reasons']}")
+            expect(doc["totals"]["retired"] == 2 * gone and doc["totals"]["inventory"] == 4, f"{file} at {at}: {doc['totals']}")
+            if at:
+                continue
+            told = " ".join(box.run("deploy", "good.ptc", "--policy", "policy.json", "--inventory", "taken/" + file, code=1).stdout.decode().split())
+            out, stay = "2 replicas are in no percentage, as retired by the inventory: gone-0, lost-0.", "3 replicas count, though the inventory calls them retired"
+            expect((out in told) == gone and (stay in told) != gone, f"who is left out is named: {told}")
     # by the inventory it had not begun, and its logs show it at work: it counts, and somebody is wrong
     for start, at, verdict, reason in [("2027-01-01", "2026-09-14T08:50:00Z", "conflicting", "seen_before_start"),
                                        ("2026-09-14T08:55:00Z", "2026-09-14T08:50:00Z", "conflicting", "seen_before_start"),
@@ -264,10 +284,24 @@ with Box() as box:
     expect(doc["totals"]["inventory"] == 1 and now["new-0"]["reasons"][:1] == ["not_seen"] and "not_started_yet" in now["new-0"]["reasons"],
            f"what had not begun does not count: {doc['totals']} {now['new-0']}")
     pods = {"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod", **pod("fixed-0", "2026-09-14T07:59:00Z")}, {"kind": "Service", "metadata": {"name": "s"}},
-            {"kind": "Pod", "metadata": {"name": "gone-0"}, "spec": {}, "status": {"phase": "Succeeded"}}, {"kind": "Pod", **pod("extra-0", "2026-09-14T07:59:00Z")}]}
-    box.write("pods.json", json.dumps(pods))
-    doc, now = deploy(box, "good.ptc", "--inventory", "pods.json", code=0)
-    expect(doc["totals"]["inventory"] == 3 and now["gone-0"]["verdict"] == "retired", f"pods as the inventory: {doc['totals']}")
+            {"kind": "Pod", "metadata": {"name": "gone-0"}, "spec": {"containers": [{"name": "engine"}]}, "status": {"phase": "Succeeded"}}, {"kind": "Pod", **pod("extra-0", "2026-09-14T07:59:00Z")}]}
+    gone = pods["items"][2]
+    ended = lambda name, at: {"name": name, "state": {"terminated": {"finishedAt": f"2026-09-14T{at}Z"}}}
+    for more, status, outer, comment, verdict in (
+            ({}, {}, {}, "", "stale"), ({}, {"containerStatuses": []}, {}, "", "stale"), ({"deletionTimestamp": "2026-09-14T07:00:01Z"}, {}, {}, "", "retired"),
+            ({}, {"containerStatuses": [ended("proxy", "07:20:00"), ended("engine", "07:00:00")]}, {}, "", "retired"),
+            ({"deletionTimestamp": "2026-09-14T09:00:00Z"}, {"containerStatuses": [ended("proxy", "07:20:00"), ended("other", "07:30:00"), {"name": "engine"}]}, {}, "", "retired"),
+            ({}, {}, {"collected_at": "2026-09-14T08:00:00Z"}, "", "retired"), ({}, {}, {"collected_at": "2026-09-14T08:00:00"}, "", "stale"),
+            ({}, {}, {}, "# collected 2026-09-14T08:00:00Z by hand\n", "retired"), ({}, {}, {"collected_at": "2026-09-15T08:00:00Z"}, "", "stale")):
+        gone["metadata"] = {"name": "gone-0", **more}
+        gone["status"] = {"phase": "Failed" if more else "Succeeded", **status}
+        box.write("pods.json", comment + json.dumps({**pods, **outer}))
+        doc, now = deploy(box, "good.ptc", "--inventory", "pods.json", code=0 if verdict == "retired" else 1)
+        expect(doc["totals"]["inventory"] == 3 and now["gone-0"]["verdict"] == verdict, f"pods as the inventory, {gone} {outer} {comment}: {doc['totals']}")
+    for at, verdict in (("07:10:00", "stale"), ("07:25:00", "stale"), ("07:31:00", "retired")):
+        gone["status"]["containerStatuses"] = [ended("proxy", "07:20:00"), ended("other", "07:30:00")]
+        box.write("pods.json", json.dumps(pods))
+        expect(deploy(box, "good.ptc", "--inventory", "pods.json", "--at", f"2026-09-14T{at}Z")[1]["gone-0"]["verdict"] == verdict, f"over with its last container, at {at}")
     box.write("nodes.json", json.dumps({"kind": "NodeList", "items": [{"metadata": {"name": "fixed-0"}, "spec": {"unschedulable": True}}]}))
     doc, now = deploy(box, "good.ptc", "--inventory", "nodes.json")
     expect(doc["totals"]["inventory"] == 1 and now["fixed-0"]["verdict"] == "verified_fixed", f"nodes as the inventory: {doc['totals']}")

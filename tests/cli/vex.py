@@ -178,8 +178,8 @@ with Box() as box:
     check_csaf(csaf, rows)
     expect("fixed in all of 1 build in use" in csaf["document"]["title"] and csaf["document"]["tracking"]["status"] == "final", csaf["document"]["title"])
     expect(re.fullmatch("case-[0-9a-f]{16}-x_test-1-1", csaf["document"]["tracking"]["id"]), csaf["document"]["tracking"]["id"])
-    box.write("gone.csv", "replica,state\nfixed-0,retired\nextra-0,retired\n")
-    one_line_error(box.run("deploy", "good.ptc", "--inventory", "gone.csv", "--csaf", "gone.json", code=3))
+    box.write("gone.csv", "replica,state,retired_at\nfixed-0,retired,2026-09-15\nextra-0,retired,2026-09-15\n")
+    one_line_error(box.run("deploy", "good.ptc", "--inventory", "gone.csv", "--as-of", "2026-09-16T00:00:00Z", "--csaf", "gone.json", code=3))
     expect(not os.path.exists(box.path("gone.json")), "nothing is written where nothing can be said")
 
     # a defect of a number that is known, without a fix

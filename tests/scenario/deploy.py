@@ -39,7 +39,12 @@ class Rehearsal:
         with open(os.path.join(self.dir, "truth.json"), encoding="utf-8") as f:
             self.truth = json.load(f)
         self.fleet = Fleet(self.truth)
-        self.inventories = (["pods"] if os.path.exists(os.path.join(self.dir, "inventory-pods.json")) else []) + [None]
+        self.inventories = ["pods", "pods-undated", None]
+        with open(os.path.join(self.dir, "inventory-pods.json"), encoding="utf-8") as f:
+            pods = json.load(f)
+        del pods["collected_at"]
+        with open(os.path.join(self.dir, "inventory-pods-undated.json"), "w", encoding="utf-8") as f:
+            json.dump(pods, f)
         self.stories = {r["replica"]: r for r in self.truth["replicas"]}
         self.logs = {f"logs/{r['replica']}{end}" for r in self.truth["replicas"] for end in (".log", "/engine.log") if r["log"]}
 
@@ -67,7 +72,8 @@ class Rehearsal:
 
     def ask(self, case, inventory, *more, policy="policy.json"):
         given = {"csv": ["--inventory", os.path.join(self.dir, "inventory.csv")], None: [],
-                 "pods": ["--inventory", os.path.join(self.dir, "inventory-pods.json")]}.get(inventory, ["--inventory", inventory])
+                 "pods": ["--inventory", os.path.join(self.dir, "inventory-pods.json")],
+                 "pods-undated": ["--inventory", os.path.join(self.dir, "inventory-pods-undated.json")]}.get(inventory, ["--inventory", inventory])
         policy = os.path.join(self.dir, policy)
         return json.loads(run("deploy", case, "--policy", policy, *given, *more, "--json", "--limit", "0", codes=(0, 1)))
 
@@ -131,7 +137,7 @@ class Rehearsal:
             marks |= {at(e["at"]) + self.truth["max_age_s"] for e in r["evidence"]}
             marks |= {at(r["started_at"])}
             if r["retired_at"]:
-                marks |= {at(r["retired_at"]), at(r["retired_at"]) + 600}
+                marks |= {at(r["retired_at"]), at(r["retired_at"]) + 600, at(self.truth["pods_listed_at"]), at(self.truth["pods_listed_at"]) + 600}
                 marks |= {min([s for s in r["signs"] if s > at(r["retired_at"]) + 600], default=at(r["retired_at"]))}
         marks |= {at(q["ended_at"]) for q in self.truth["requests"] if q["over"]}
         marks = sorted(int(m) for m in marks if m is not None)
@@ -243,7 +249,9 @@ class Rehearsal:
             return
         said = {}
         for f in sorted({e["file"] for r in self.truth["replicas"] for e in r["evidence"] if e["form"] == "info" and r["log"] and r["lives"]
-                         and e["life"] == r["lives"][-1]["life"] and not r["lives"][-1]["stopped_at"]} - self.logs):
+                         and e["life"] == r["lives"][-1]["life"] and not r["lives"][-1]["stopped_at"]
+                         # one that says another version than the one before, after the log has ended, is of another boot
+                         and all(o["version"] == e["version"] for o in r["evidence"] if o["life"] == e["life"])} - self.logs):
             with open(os.path.join(self.dir, f), "rb") as file:
                 text = file.read()
             if re.match(rb"# collected \S+", text):
@@ -259,11 +267,11 @@ class Rehearsal:
     def other_inventories(self, case, n):
         """Somebody else's list, of other times: who is retired in it, or to be, and since when a replica counts."""
         with open(os.path.join(self.dir, "inventory.csv"), encoding="utf-8", newline="") as f:
-            rows = list(csv.DictReader(f))
+            listed = list(csv.DictReader(f))
         last = int(at(self.truth["asked_at"][-1]))
         signs = {r["replica"]: [at(e["at"]) for e in r["evidence"] if e["at"]] for r in self.truth["replicas"]}
         for i in range(n):
-            changed = {}
+            changed, rows = {}, [dict(row) for row in listed]
             for row in self.random.sample(rows, len(rows) // 3):
                 near = self.random.choice(signs[row["replica"]] or [last]) if signs.get(row["replica"]) else last
                 when = int(self.random.choice((near, last))) + self.random.choice((-90000, -1300, -700, -300, 300, 700, 1300, 90000))
@@ -324,7 +332,8 @@ class Rehearsal:
             self.compare(f"{self.name}, inventory {inventory}", Fleet(self.truth, inventory=inventory), doc)
         self.lists(case, doc)
         for t in self.times(2 if SMALL else 30):
-            self.compare(f"{self.name} at {iso(t)}", self.fleet, self.ask(case, "csv", "--at", iso(t)), t)
+            inventory = self.random.choice(("csv", "csv", "pods", "pods-undated"))
+            self.compare(f"{self.name}, {inventory}, at {iso(t)}", Fleet(self.truth, inventory=inventory), self.ask(case, inventory, "--at", iso(t)), t)
         t = int(at(self.truth["asked_at"][-1])) + self.random.randrange(1, 12 * 3600)
         if all(abs(t - at(e["at"]) - self.truth["max_age_s"]) > 12 for r in self.truth["replicas"] for e in r["evidence"]):
             self.compare(f"{self.name} as of {iso(t)}", Fleet(self.truth, as_of=t), self.ask(case, "csv", "--as-of", iso(t)))

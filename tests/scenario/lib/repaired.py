@@ -7,7 +7,7 @@ boot, at any time, which row `deploy` owes. Files may be taken away: only what t
 import datetime
 import re
 
-REASONS = """versions_conflict served_over_limit seen_after_retired seen_before_start retired_in_future process_ended restarted_since older_than_allowed evidence_undated
+REASONS = """versions_conflict served_over_limit seen_after_retired seen_before_start retired_by_inventory retired_undated retired_in_future process_ended restarted_since older_than_allowed evidence_undated
 order_unknown evidence_in_future not_seen not_started_yet process_not_seen outside_inventory no_package no_version package_not_in_policy version_listed version_in_range
 version_out_of_range fix_not_named local_label version_unreadable version_needs_commit local_build_below_fix commit_contains_fix commit_lacks_fix
 commit_not_listed commit_contradicts_version backport_declared backport_undocumented requirements_not_met requirements_unknown""".split()
@@ -54,7 +54,8 @@ class Boot:
 
 
 class Fleet:
-    """without: files that were taken away or cannot be read (no engine logs among them); changed: lines of the inventory by replica, with
+    """inventory: "csv", "pods", "pods-undated" (nobody says when they were listed) or None;
+    without: files that were taken away or cannot be read (no engine logs among them); changed: lines of the inventory by replica, with
     state, retired_at, started_at; moved: snapshots of which the time is another one, by file; read_at: when the case was ingested; ages: the policy bounds the age of evidence"""
 
     def __init__(self, truth, without=(), inventory="csv", as_of=None, changed=None, moved=None, read_at=None, ages=True):
@@ -68,6 +69,9 @@ class Fleet:
         self.last = max([at(truth["asked_at"][-1])] + [t for t in self.moved.values() if self.bound is None or t <= self.bound])
         self.replicas = {r["replica"]: Replica(self, r) for r in truth["replicas"]}
         for q in truth["requests"]:
+            for name in (q["prefill"], q["decode"]):
+                if name:
+                    self.replicas[name].signs += [at(q["started_at"]), at(q["ended_at"])]
             boot = self.replicas[q["prefill"]].running(at(q["started_at"])) if q["prefill"] and q["over"] else None
             if boot:
                 (boot.refused if q["refused"] else boot.served).append(at(q["ended_at"]))
@@ -85,13 +89,19 @@ class Replica:
         self.boots = [Boot(r, x) for x in r["lives"]] if r["log"] else []
         self.listed = r["listed"] and fleet.inventory is not None
         csv = fleet.inventory == "csv"
-        line = {"state": "retired" if r["retired_at"] is not None else "", "retired_at": r["retired_at"], "started_at": r["started_at"]}
+        line = {"state": "retired" if r["retired"] else "", "retired_at": r["retired_at"], "started_at": r["started_at"]}
         line.update(fleet.changed.get(self.name, {}))
         self.state_retired = self.listed and line["state"] == "retired"
-        self.retired_at = at(line["retired_at"]) if csv and self.listed else None
+        self.retired_at = at(line["retired_at"]) if self.listed else None
+        # what has no time of its own is of the moment at which the inventory was taken, where that is known
+        self.undated = self.state_retired and self.retired_at is None
+        self.gone_at = at(fleet.truth["pods_listed_at"]) if self.undated and fleet.inventory == "pods" else self.retired_at
         self.started_at = at(line["started_at"]) if self.listed else None
         self.claims, self.containers = [], []
         self.signs = list(r["signs"])
+        # a health check alone is no event: of such lines the first and the last of a log are known (a prefill worker tells of a batch beside it)
+        beats = [at(x["ready_at"]) + 1200 for x in r["lives"]] if r["role"] == "unified" else []
+        self.idle = {s for s in r["signs"] if s != max(r["signs"]) and any((s - b) % 10800 == 0 for b in beats)}
         for e in r["evidence"]:
             if e["file"] in fleet.without:
                 continue
@@ -172,6 +182,8 @@ class Replica:
         row["counted"] = self.listed and not self.unborn
         reasons = set()
         row["verdict"] = self.rule(boot, t, asked, current, known, containers, by, row, served, reasons)
+        if current and self.undated:
+            reasons.add("retired_undated")
         if current and row["verdict"] != "retired" and any(self.future(k["started"], t) for k in containers):
             reasons.add("evidence_in_future")
         if row["outside"]:
@@ -188,18 +200,19 @@ class Replica:
 
     def rule(self, boot, t, asked, current, known, containers, by, row, served, reasons):
         now = self.fleet.as_of or t
-        gone = self.retired_at <= t if self.retired_at is not None else self.state_retired
-        later = self.state_retired and not gone and asked is None
-        too_late = later and self.retired_at > now + INVENTORY_SKEW
+        gone = self.gone_at is not None and self.gone_at <= t
+        later = self.state_retired and self.gone_at is not None and not gone and asked is None
+        too_late = later and self.gone_at > now + INVENTORY_SKEW
         gone |= later and not too_late  # an inventory may be younger than the logs
         if current and gone:
-            if self.retired_at is not None and any(self.retired_at + INVENTORY_SKEW < s and (asked is None or s <= t) for s in self.signs):
+            if any(self.gone_at + INVENTORY_SKEW < s and (asked is None or s <= t) and s not in self.idle for s in self.signs):
                 reasons.add("seen_after_retired")
                 return "conflicting"
+            reasons.add("retired_by_inventory")
             return "retired"
         if current and self.early:
             reasons.add("seen_before_start")
-        if current and too_late:
+        if current and too_late and not self.undated:
             reasons.add("retired_in_future")
         if reasons:
             return "conflicting"
