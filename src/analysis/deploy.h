@@ -151,7 +151,8 @@ struct deploy {
 	size_t n_names, cap_names;
 	enum rung fleet_rung; /* of the fix, whoever runs it: built, or ordered */
 	int64_t last_ns;      /* last event of the case that is not of the future */
-	int64_t read_ns;      /* nothing in it can be younger; TIME_UNKNOWN: not known */
+	int64_t ingested_ns;  /* last time that something was read into it; TIME_UNKNOWN: not known */
+	int64_t read_ns;      /* nothing in it can be younger, whatever its zone; TIME_UNKNOWN: likewise */
 	bool any_future;      /* something says that it is */
 };
 

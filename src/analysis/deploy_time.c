@@ -17,8 +17,9 @@ int deploy_read_time(struct deploy *d, struct err *err)
 	int rc = sql_prepare(&s, d->c, "SELECT max(at_ns) FROM journal WHERE action IN ('init', 'ingest')", err);
 	if (!rc)
 		rc = sql_step(s, err);
-	d->read_ns = rc == 1 ? sql_get_time(s, 0) : TIME_UNKNOWN;
-	d->read_ns = d->read_ns < CLOCK_FLOOR_NS ? TIME_UNKNOWN : d->read_ns + ZONE_SKEW_NS;
+	int64_t at = rc == 1 ? sql_get_time(s, 0) : TIME_UNKNOWN;
+	d->ingested_ns = at < CLOCK_FLOOR_NS ? TIME_UNKNOWN : at;
+	d->read_ns = at < CLOCK_FLOOR_NS ? TIME_UNKNOWN : at + ZONE_SKEW_NS;
 	return MIN(rc, 0);
 }
 
@@ -47,6 +48,6 @@ int deploy_end(struct deploy *d, struct err *err)
 	for (size_t i = 0; i < d->n; i++)
 		d->last_ns = MAX(d->last_ns, d->replicas[i]->last_ns);
 	if (d->last_ns == TIME_UNKNOWN && d->any_future)
-		d->last_ns = d->read_ns;
+		d->last_ns = d->ingested_ns; /* no record says what time it is: it was that, at least */
 	return 0;
 }

@@ -251,29 +251,43 @@ static void fit_columns(struct rows *r, unsigned limit)
 	}
 }
 
-/* "name: value" of the columns that are not beside the others, wrapped at words. */
+/* Where a word begins in a line of its own: what is indented gives way before a word stands out. */
+static size_t indent_for(size_t indent, size_t word, size_t width)
+{
+	return !width || indent + word <= width ? indent : width - MIN(width, word);
+}
+
+/* Room for so many columns behind what is in the line, or in the next one; at: where the line ends so far, 0 when it is empty. */
+static void make_room(struct rows *r, size_t columns, size_t blanks, size_t *at)
+{
+	if (*at && *at + blanks + columns > r->line_max) {
+		rows_put(r, TEXT("\n"));
+		*at = 0;
+	}
+	size_t before = *at ? blanks : indent_for(INDENT, columns, r->line_max);
+	put_blanks(r, before);
+	*at += before + columns;
+}
+
+/* "name: value" of the columns that are not beside the others, wrapped at words; a name stays with the first one, where both fit. */
 static void put_below(struct rows *r, const struct text *cells)
 {
 	size_t at = 0;
 	for (unsigned i = 0; i < r->n_shown; i++) {
 		struct text rest = cells[i], word, name = r->columns[r->shown[i]].name;
-		if (!r->below[i] || !rest.len)
+		if (!r->below[i] || !rest.len || !text_split(&rest, ' ', &word))
 			continue;
-		bool first = true;
+		size_t label = text_columns(name) + 1, both = label + 1 + text_columns(word);
+		bool together = INDENT + both <= r->line_max;
+		make_room(r, together ? both : label, SEP, &at);
+		rows_put(r, name);
+		rows_put(r, together ? TEXT(": ") : TEXT(":"));
+		if (!together)
+			make_room(r, text_columns(word), 1, &at);
+		rows_put(r, word);
 		while (text_split(&rest, ' ', &word)) {
-			size_t lead = first ? name.len + 2 : 0, blanks = first ? SEP : 1, w = lead + text_columns(word);
-			if (at && at + blanks + w > r->line_max) {
-				rows_put(r, TEXT("\n"));
-				at = 0;
-			}
-			put_blanks(r, at ? blanks : INDENT);
-			at += (at ? blanks : INDENT) + w;
-			if (first) {
-				rows_put(r, name);
-				rows_put(r, TEXT(": "));
-			}
+			make_room(r, text_columns(word), 1, &at);
 			rows_put(r, word);
-			first = false;
 		}
 	}
 	if (at)
@@ -392,8 +406,8 @@ void rows_paragraph(struct text line, unsigned first, unsigned rest)
 	while (text_split(&line, ' ', &word)) {
 		size_t w = text_columns(word);
 		if (begun && width && at + 1 + w > width) {
-			printf("\n%*s", (int)rest, "");
-			at = rest;
+			at = indent_for(rest, w, width);
+			printf("\n%*s", (int)at, "");
 		} else if (begun) {
 			fputc(' ', stdout);
 			at++;

@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import sys
+import time
+import unicodedata
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from replicas import DIGEST, FILES, INVENTORY, POLICY, freeze, info, log, pod
@@ -40,6 +42,11 @@ def ingest(box, case, files):
     for name, text in files.items():
         box.write("logs/" + name, text)
     return box.json("ingest", case, "logs", code=(0, 3))
+
+
+def cells(line):
+    """Columns of a terminal that a line takes."""
+    return sum(0 if unicodedata.category(c) in ("Mn", "Me") else 1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
 
 
 def deploy(box, case, *more, code=(0, 1)):
@@ -130,10 +137,19 @@ with Box() as box:
     rows = list(csv.DictReader(io.StringIO(box.run("deploy", "case.ptc", "--csv", code=1).stdout.decode())))
     expect({r["replica"] for r in rows} == set(WANT) - {"lost-0", "disk-0"}, f"CSV: {sorted({r['replica'] for r in rows})}")
     table = box.run("deploy", "case.ptc", "--inventory", "hosts.csv", "--policy", "policy.json", code=1, env={"COLUMNS": "80"}).stdout.decode()
-    expect(all(len(line) <= 80 for line in table.splitlines()), "a table of 80 columns:\n" + table)
+    expect(all(cells(line) <= 80 for line in table.splitlines()), "a table of 80 columns:\n" + table)
     expect("2 of 15 replicas in inventory" in " ".join(table.split()), table)
     expect(box.json("query", "case.ptc", "deploy")["rows"], "the built-in policy without another one")
 
+    # wide and combining characters are as wide as they are shown; no line is too long but for a name that is longer than a line
+    for name in ("\u670d\u52a1\u5668" * 6, "e\u0301\u0323" * 30, "n" * 71, "n" * 73, "n" * 80, "\u670d" * 38 + "-0", "\u0e1b\u0e39" * 33):
+        wide = "wide-" + str(len(name)) + str(ord(name[0])) + ".ptc"
+        ingest(box, wide, {f"{name}/engine.log": log("prefill", "08:00:00"), f"{name}/server_info.json": info("prefill", "0.5.22", "08:30:00")})
+        for args in (("deploy", wide, "--policy", "policy.json"), ("info", wide), ("journal", wide), ("manifest", wide)):
+            for width in (80, 120):
+                table = box.run(*args, code=(0, 1), env={"COLUMNS": str(width)}).stdout.decode()
+                long = [line for line in table.splitlines() if cells(line) > width]
+                expect(all(len(line.split()) == 1 and not line.startswith(" ") for line in long), f"{args} in {width} columns: {long}")
     # all is well: exit code 0
     good = {n: t for n, t in FILES.items() if n.startswith(("fixed-0", "extra-0", "gone-0"))}
     ingest(box, "good.ptc", good)
@@ -200,7 +216,10 @@ with Box() as box:
         expect(r["verdict"] == verdict and ("evidence_in_future" in r["reasons"]) == (name != "fixed-0"), f"{name}, of 2090: {r['verdict']} {r['reasons']}")
     expect(doc["totals"]["at"] < "2026-09-15", f"the last event that can be: {doc['totals']['at']}")
     ingest(box, "alone.ptc", {"later-0/server_info.json": ahead["later-0/server_info.json"]})
-    r = deploy(box, "alone.ptc", code=1)[1]["later-0"]
+    doc, now = deploy(box, "alone.ptc", code=1)
+    r, ingested = now["later-0"], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 5))
+    expect("2026-12" <= doc["totals"]["at"] <= ingested and ingested[:13] in box.run("deploy", "alone.ptc", code=1).stdout.decode()
+           or ingested < "2026-11" or ingested[14:16] == "00", f"as of when it was read, not later: {doc['totals']['at']}")
     expect(r["verdict"] == "stale" and "evidence_in_future" in r["reasons"], f"nothing but a record of 2090: {r['verdict']} {r['reasons']}")
     r = deploy(box, "alone.ptc", "--at", "2091-01-01T00:00:00Z", code=1)[1]["later-0"]
     expect(r["verdict"] == "stale" and "evidence_in_future" in r["reasons"], f"asked for a time to come: {r['verdict']} {r['reasons']}")
