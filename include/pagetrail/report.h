@@ -19,7 +19,7 @@ extern const size_t n_report_assets;
 struct report_searched {
 	uint64_t files, bytes; /* that were read again */
 	uint64_t names;        /* tenants, pseudonyms, ids of requests, times that were looked for */
-	uint64_t left_out;     /* too short, or words of the form itself */
+	uint64_t left_out;     /* digits alone, or waived by a person */
 };
 
 /* An earlier issue of a report, as its XML: valid by report.rng, of no document type, and no delta itself; else ERR_INPUT. */

@@ -21,7 +21,7 @@ static int on_searched(void *ctx, const struct report_searched *s)
 {
 	(void)ctx;
 	printf("searched %" PRIu64 " files (%" PRIu64 " bytes) for %" PRIu64
-	       " names, ids and times of others: 0 found; %" PRIu64 " too short or too common to search for\n",
+	       " names, ids and times of others: 0 found; %" PRIu64 " left out (digits alone, or waived)\n",
 	       s->files, s->bytes, s->names, s->left_out);
 	return 0;
 }

@@ -24,6 +24,9 @@ int derive_xlsx(xmlDocPtr doc, int64_t made_ns, struct buf *out, struct err *err
 /* The words of each cell of such a workbook, and the names of its sheets, a line each; ERR_IO when it is not whole. */
 int xlsx_words(struct text file, struct buf *out, struct err *err) MUST_CHECK;
 
+/* derive_form.c: the words that these forms have whatever the document holds, and names of files and seals; appended. */
+int derive_form(struct buf *out, struct err *err) MUST_CHECK;
+
 /* --- the tree: from n on the first element, NULL none; an attribute, empty when it is not there; the words of an element without others --- */
 static inline xmlNodePtr derive_element(xmlNodePtr n)
 {

@@ -255,6 +255,26 @@ static int add_texts(struct buf *b, const char *const *texts, size_t n, struct e
 	return rc;
 }
 
+/* A query's own words: its text, and what its header says. */
+static int add_query(struct buf *b, const struct report_options *o, const char *name, struct err *err)
+{
+	const struct query_text *q = query_find(o->queries, o->n_queries, text_of(name));
+	struct query_info info;
+	if (!q)
+		return 0;
+	int rc = query_info_parse(q, &info, err);
+	if (!rc)
+		rc = buf_printf(b, err, "%s\n%s\n%.*s\n%.*s\n", name, q->sql, TEXT_ARG(info.title),
+				TEXT_ARG(info.empty));
+	for (unsigned i = 0; !rc && i < info.n_columns; i++) {
+		const struct query_column *c = &info.columns[i];
+		rc = buf_printf(b, err, "%.*s\n%.*s\n%.*s\n%.*s\n", TEXT_ARG(c->name), TEXT_ARG(c->type),
+				TEXT_ARG(c->unit), TEXT_ARG(c->help));
+	}
+	query_info_done(&info);
+	return rc;
+}
+
 int facts_form(const struct kind *k, const struct report_options *o, struct buf *b, struct err *err)
 {
 	static const char *const words[] = {("pagetrail " PAGETRAIL_VERSION),
@@ -282,9 +302,9 @@ int facts_form(const struct kind *k, const struct report_options *o, struct buf 
 		rc = add_texts(b, (const char *const[]){k->numbers->limits[i].id, k->numbers->limits[i].text}, 2, err);
 	for (size_t i = 0; !rc && i < k->n_sections; i++) {
 		const struct section *s = &k->sections[i];
-		const struct query_text *q = query_find(o->queries, o->n_queries, text_of(s->query));
-		rc = add_texts(
-		    b, (const char *const[]){s->id, s->title, s->shown, s->empty, s->text, q ? q->sql : NULL}, 6, err);
+		rc = add_texts(b, (const char *const[]){s->id, s->title, s->shown, s->empty, s->text}, 5, err);
+		if (!rc)
+			rc = add_query(b, o, s->query, err);
 	}
 	return rc ? rc : touched_form(b, err);
 }

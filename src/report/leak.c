@@ -5,17 +5,18 @@
  * then by the hash of all of it. A bitmap of such endings answers most places. So time does not grow with how many
  * there are, and a million requests need no pattern compiled: Hyperscan takes 0.4 s for 10,000 ids, and 2.7 s for 50,000.
  *
- * Short texts are words by chance: below 8 bytes one has to stand alone; digits alone are numbers, and are left out.
+ * Short texts are words by chance: below 8 bytes one has to stand alone, below 4 it is common; digits alone are numbers, and are left out.
  */
 #include "leak.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/buf.h"
 #include "pagetrail/limits.h"
 #include "pagetrail/stamp.h"
 
-enum { CLASSES = 5, SHORT_BYTES = 8 };
+enum { CLASSES = 5, SHORT_BYTES = 8, COMMON_BYTES = 4, FACTS_MAX = 256 };
 static const size_t tails[CLASSES] = {8, 4, 3, 2, 1};
 
 struct needle {
@@ -23,7 +24,12 @@ struct needle {
 	uint32_t tenant, next;
 	uint16_t len;
 	uint8_t kind;
-	bool left_out;
+	bool left_out, common;
+};
+
+/* Which facts a tenant may be told. */
+struct told {
+	uint64_t bits[FACTS_MAX / 64];
 };
 
 struct moment {
@@ -43,6 +49,10 @@ struct leak {
 	bool sorted;
 	int64_t allowed[4];
 	size_t n_allowed;
+	struct text facts[FACTS_MAX];
+	unsigned n_facts, last_fact;
+	struct told *told; /* by tenant */
+	size_t cap_told;
 	uint64_t left_out;
 };
 
@@ -85,6 +95,9 @@ void leak_free(struct leak *l)
 	free(l->heads);
 	free(l->bits);
 	free(l->moments);
+	for (unsigned i = 0; i < l->n_facts; i++)
+		free((void *)(uintptr_t)l->facts[i].ptr);
+	free(l->told);
 	free(l);
 }
 
@@ -140,10 +153,11 @@ int leak_room(struct leak *l, size_t n, struct err *err)
 	return l->n + n + 2 > l->cap ? grow_to(l, l->n + n + 2, err) : 0;
 }
 
-static bool digits(struct text t)
+/* Digits, and what may stand between them: 12.50 */
+static bool is_number(struct text t)
 {
 	for (size_t i = 0; i < t.len; i++)
-		if (t.ptr[i] < '0' || t.ptr[i] > '9')
+		if ((t.ptr[i] < '0' || t.ptr[i] > '9') && !memchr("+,-./:%", t.ptr[i], 7))
 			return false;
 	return true;
 }
@@ -152,7 +166,7 @@ int leak_add(struct leak *l, enum leak_kind kind, struct text t, uint32_t tenant
 {
 	if (!t.len)
 		return 0;
-	if (t.len > UINT16_MAX || (t.len < SHORT_BYTES && digits(t))) {
+	if (t.len > UINT16_MAX || (t.len < SHORT_BYTES && is_number(t))) {
 		l->left_out++;
 		return 0;
 	}
@@ -161,7 +175,8 @@ int leak_add(struct leak *l, enum leak_kind kind, struct text t, uint32_t tenant
 			   .tail = tail_hash(t.ptr + t.len, class),
 			   .tenant = tenant,
 			   .len = (uint16_t)t.len,
-			   .kind = (uint8_t)kind};
+			   .kind = (uint8_t)kind,
+			   .common = t.len < COMMON_BYTES};
 	for (uint32_t i = l->n ? *head_of(l, n.tail) : 0; i; i = l->needles[i].next)
 		if (l->needles[i].hash == n.hash && l->needles[i].len == n.len && l->needles[i].tenant == tenant)
 			return 0;
@@ -171,6 +186,45 @@ int leak_add(struct leak *l, enum leak_kind kind, struct text t, uint32_t tenant
 	l->needles[++l->n] = n;
 	hang(l, (uint32_t)l->n);
 	l->used[class] = true;
+	return 0;
+}
+
+/* Its number; FACTS_MAX: there is no room. */
+static int fact_number(struct leak *l, struct text t, unsigned *ret, struct err *err)
+{
+	for (*ret = 0; *ret < l->n_facts; ++*ret)
+		if (text_eq(l->facts[*ret], t))
+			return 0;
+	if (l->n_facts == FACTS_MAX)
+		return 0;
+	char *copy = malloc(t.len);
+	if (!copy)
+		return err_nomem(err);
+	memcpy(copy, t.ptr, t.len);
+	l->facts[l->n_facts++] = (struct text){copy, t.len};
+	return 0;
+}
+
+int leak_add_fact(struct leak *l, struct text t, uint32_t tenant, struct err *err)
+{
+	if (!t.len || !tenant)
+		return 0;
+	/* mostly the last one again */
+	unsigned fact = l->last_fact;
+	int rc = l->n_facts && text_eq(l->facts[fact], t) ? 0 : fact_number(l, t, &fact, err);
+	if (rc || fact == FACTS_MAX)
+		return rc;
+	l->last_fact = fact;
+	if (tenant >= l->cap_told) {
+		size_t cap = MAX((size_t)tenant + 1, l->cap_told * 2);
+		struct told *more = realloc(l->told, cap * sizeof(*more));
+		if (!more)
+			return err_nomem(err);
+		memset(more + l->cap_told, 0, (cap - l->cap_told) * sizeof(*more));
+		l->told = more;
+		l->cap_told = cap;
+	}
+	l->told[tenant].bits[fact / 64] |= UINT64_C(1) << fact % 64;
 	return 0;
 }
 
@@ -214,7 +268,8 @@ uint64_t leak_left_out(const struct leak *l)
 struct search {
 	struct leak *l;
 	uint32_t own;
-	bool form; /* what is found is left out */
+	bool form;  /* what is found is common */
+	bool value; /* and what is common counts */
 	struct leak_hit *hit;
 	int found;
 };
@@ -250,16 +305,82 @@ static uint32_t match(const struct leak *l, struct text t, size_t end, unsigned 
 	return 0;
 }
 
-/* Does it lie inside of a text of the own tenant? Names have NAME_MAX_BYTES at most. */
-static bool is_own(const struct search *s, struct text t, size_t from, size_t end)
+/* Does it lie inside of what the own tenant may be told? */
+static bool in_fact(const struct search *s, struct text t, size_t from, size_t end)
 {
 	const struct leak *l = s->l;
+	for (unsigned i = 0; s->own < l->cap_told && i < l->n_facts; i++) {
+		struct text fact = l->facts[i];
+		if (!(l->told[s->own].bits[i / 64] >> i % 64 & 1))
+			continue;
+		for (size_t at = end > fact.len ? end - fact.len : 0; at <= from && at + fact.len <= t.len; at++)
+			if (text_eq(text_sub(t, at, fact.len), fact))
+				return true;
+	}
+	return false;
+}
+
+/* Does it lie inside of a text of the own tenant? Names have NAME_MAX_BYTES at most. */
+static bool in_own(const struct search *s, struct text t, size_t from, size_t end)
+{
+	const struct leak *l = s->l;
+	if (in_fact(s, t, from, end))
+		return true;
 	for (size_t e = end; s->own && e <= t.len && e - from <= NAME_MAX_BYTES; e++)
 		for (unsigned class = 0; class < CLASSES; class ++)
 			for (uint32_t i = l->used[class] ? match(l, t, e, class, 0) : 0; i;
 			     i = match(l, t, e, class, i))
 				if (l->needles[i].tenant == s->own && e - l->needles[i].len <= from)
 					return true;
+	return false;
+}
+
+/* 2026-09-09T14:00:00.250Z, with a blank of any kind in place of T: how many bytes it has; 0: there is none. */
+static size_t stamp_at(struct text t, size_t at, int64_t *ns)
+{
+	char tmp[48];
+	struct stamp stamp;
+	size_t used, n = 0, blanks = 0;
+	for (size_t i = at; i < t.len && n < sizeof(tmp); i++) {
+		bool blank = t.ptr[i] == '\xC2' && i + 1 < t.len && t.ptr[i + 1] == '\xA0';
+		tmp[n++] = blank ? ' ' : t.ptr[i];
+		i += blank;
+		blanks += blank && n == 11;
+	}
+	if (!stamp_parse_iso((struct text){tmp, n}, &stamp, &used))
+		return 0;
+	*ns = stamp.ns;
+	return used + blanks;
+}
+
+/* A name such as "2026-09-01" says nothing where it is part of a time: times are looked up by themselves. */
+static bool in_stamp(struct text t, size_t from, size_t end)
+{
+	enum { STAMP_MAX = 36 };
+	int64_t ns;
+	for (size_t at = end > STAMP_MAX ? end - STAMP_MAX : 0; at <= from; at++)
+		if (t.ptr[at] >= '0' && t.ptr[at] <= '9' && (!at || !word_at(t, at - 1)) &&
+		    at + stamp_at(t, at, &ns) >= end)
+			return true;
+	return false;
+}
+
+/* It tells nothing of another. Also where the text is escaped, as the forms do it: one in the other, twice at most. */
+static bool is_nothing(const struct search *s, struct text t, size_t from, size_t end, int depth)
+{
+	enum { AROUND = 2 * NAME_MAX_BYTES, DEPTH = 2 };
+	if ((s->own && in_own(s, t, from, end)) || in_stamp(t, from, end))
+		return true;
+	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * KIB);
+	size_t first = from > AROUND ? from - AROUND : 0, last = MIN(t.len, end + AROUND);
+	struct err none = {0};
+	for (unsigned way = 0; depth < DEPTH && way < LEAK_WAYS; way++) {
+		size_t at = from - first, to = end - first;
+		buf_clear(&b);
+		if (leak_spelling(text_sub(t, first, last - first), way, &at, &to, &b, &none) == 1 &&
+		    is_nothing(s, buf_text(&b), at, to, depth + 1))
+			return true;
+	}
 	return false;
 }
 
@@ -276,18 +397,17 @@ static void look_for_texts(struct search *s, struct text t, bool base64)
 	struct leak *l = s->l;
 	for (size_t end = 1; l->n && !s->found && end <= t.len; end++)
 		for (unsigned class = 0; class < CLASSES && !s->found; class ++) {
-			/* three bytes come out of Base64 by chance */
-			if (!l->used[class] || (base64 && tails[class] < 4))
-				continue;
-			for (uint32_t i = match(l, t, end, class, 0); i && !s->found; i = match(l, t, end, class, i)) {
+			for (uint32_t i = l->used[class] ? match(l, t, end, class, 0) : 0; i && !s->found;
+			     i = match(l, t, end, class, i)) {
 				struct needle *n = &l->needles[i];
-				if (s->form) {
-					n->left_out = true;
-					l->left_out++;
-				} else if (n->tenant != s->own || !n->tenant) {
-					if (!is_own(s, t, end - n->len, end))
-						found(s, n->kind, n->tenant, text_sub(t, end - n->len, n->len));
-				}
+				size_t from = end - n->len;
+				n->common |= s->form;
+				/* three bytes come out of Base64 by chance */
+				if (s->form || (n->common && !s->value) || (n->tenant == s->own && n->tenant) ||
+				    (base64 && n->len < COMMON_BYTES))
+					continue;
+				if (!is_nothing(s, t, from, end, 0))
+					found(s, n->kind, n->tenant, text_sub(t, from, n->len));
 			}
 		}
 }
@@ -338,19 +458,12 @@ static void look_up_time(struct search *s, int64_t ns, struct text t)
 	found(s, LEAK_TIME, tenant, t);
 }
 
-/* 2026-09-09T14:00:00.250Z, with a blank of any kind in place of T. */
 static void look_at_stamp(struct search *s, struct text t, size_t at)
 {
-	char tmp[48];
-	struct stamp stamp;
-	size_t used, n = 0;
-	for (size_t i = at; i < t.len && n < sizeof(tmp); i++) {
-		bool blank = t.ptr[i] == '\xC2' && i + 1 < t.len && t.ptr[i + 1] == '\xA0';
-		tmp[n++] = blank ? ' ' : t.ptr[i];
-		i += blank;
-	}
-	if (stamp_parse_iso((struct text){tmp, n}, &stamp, &used))
-		look_up_time(s, stamp.ns, text_sub(t, at, used));
+	int64_t ns;
+	size_t used = stamp_at(t, at, &ns);
+	if (used)
+		look_up_time(s, ns, text_sub(t, at, used));
 }
 
 static void look_for_times(struct search *s, struct text t)
@@ -365,7 +478,8 @@ static void look_for_times(struct search *s, struct text t)
 		int64_t v;
 		if (n == 4 && end < t.len && t.ptr[end] == '-')
 			look_at_stamp(s, t, i);
-		else if ((n == 13 || n == 16 || n == 19) && text_int64(text_sub(t, i, n), &v) && !is_own(s, t, i, end))
+		else if ((n == 13 || n == 16 || n == 19) && text_int64(text_sub(t, i, n), &v) &&
+			 !(s->own && in_own(s, t, i, end)))
 			look_up_time(s, n == 13 ? v * 1000000 : n == 16 ? v * 1000 : v, text_sub(t, i, n));
 		i = end;
 	}
@@ -375,9 +489,16 @@ static int look(void *ctx, struct text view, bool base64)
 {
 	struct search *s = ctx;
 	look_for_texts(s, view, base64);
-	if (!s->form && !s->found)
+	if (!s->value && !s->found)
 		look_for_times(s, view);
 	return s->found;
+}
+
+int leak_search_value(struct leak *l, struct text value, uint32_t own, struct leak_hit *ret, struct err *err)
+{
+	struct search s = {.l = l, .own = own, .value = true, .hit = ret};
+	int rc = leak_views(value, look, &s, err);
+	return s.found ? 1 : rc;
 }
 
 int leak_search(struct leak *l, struct text bytes, uint32_t own, struct leak_hit *ret, struct err *err)
@@ -390,34 +511,24 @@ int leak_search(struct leak *l, struct text bytes, uint32_t own, struct leak_hit
 	return s.found ? 1 : rc;
 }
 
-void leak_leave_out(struct leak *l, struct text form)
+void leak_common(struct leak *l, struct text form)
 {
 	struct leak_hit none;
 	struct search s = {.l = l, .form = true, .hit = &none};
 	look_for_texts(&s, form, false);
 }
 
-static bool leave_out(struct leak *l, struct text name, enum leak_kind kind)
+bool leak_waive(struct leak *l, struct text name)
 {
 	unsigned class = name.len ? class_of(name.len) : 0;
 	uint64_t tail = name.len ? tail_hash(name.ptr + name.len, class) : 0, hash = text_hash(name);
 	bool there = false;
 	for (uint32_t i = l->n && name.len ? *head_of(l, tail) : 0; i; i = l->needles[i].next) {
 		struct needle *n = &l->needles[i];
-		if (n->tail != tail || n->hash != hash || n->len != name.len || n->kind != kind)
+		if (n->tail != tail || n->hash != hash || n->len != name.len || n->kind != LEAK_TENANT)
 			continue;
 		l->left_out += !n->left_out;
 		n->left_out = there = true;
 	}
 	return there;
-}
-
-bool leak_waive(struct leak *l, struct text name)
-{
-	return leave_out(l, name, LEAK_TENANT);
-}
-
-void leak_not_an_id(struct leak *l, struct text name)
-{
-	(void)leave_out(l, name, LEAK_REQUEST);
 }

@@ -29,7 +29,7 @@ static int load_tenants(struct leak *l, struct case_file *c, const struct audien
 	return rc;
 }
 
-enum { BOOKS = ROW_TABLES, REQUESTS_AT_ONCE = 1 << 15, TIMES_MAX = 64, MODELS_MAX = 256 };
+enum { BOOKS = ROW_TABLES, REQUESTS_AT_ONCE = 1 << 15, TIMES_MAX = 64 };
 struct tables {
 	struct row_book *books[BOOKS];
 	struct row_range *ranges[BOOKS];
@@ -37,9 +37,6 @@ struct tables {
 	unsigned n_times;
 	uint32_t *tenants; /* by request */
 	int64_t n;         /* requests */
-	struct arena arena;
-	struct text models[MODELS_MAX]; /* each once */
-	unsigned n_models;
 };
 
 static void ranges_free(struct tables *t)
@@ -90,18 +87,6 @@ static int add_times(struct leak *l, struct tables *t, enum row_table table, uns
 	return MIN(rc, 0);
 }
 
-/* The last one is mostly the one again. */
-static int add_model(struct tables *t, struct text model, struct err *err)
-{
-	for (unsigned i = t->n_models; i-- > 0;)
-		if (text_eq(t->models[i], model))
-			return 0;
-	if (!model.len || t->n_models == MODELS_MAX)
-		return 0;
-	t->models[t->n_models] = arena_text(&t->arena, model);
-	return t->models[t->n_models].ptr ? (t->n_models++, 0) : err_nomem(err);
-}
-
 static int add_request(struct leak *l, struct tables *t, struct err *err)
 {
 	struct row_range *q = t->ranges[ROWS_REQUEST], *alias = t->ranges[ROWS_ALIAS];
@@ -110,7 +95,7 @@ static int add_request(struct leak *l, struct tables *t, struct err *err)
 	t->n_times = 0;
 	if (request >= 1 && request <= t->n)
 		t->tenants[request] = tenant;
-	int rc = add_model(t, row_range_text(q, REQUEST_MODEL), err);
+	int rc = leak_add_fact(l, row_range_text(q, REQUEST_MODEL), tenant, err);
 	if (!rc)
 		rc = leak_add(l, LEAK_REQUEST, row_range_text(q, REQUEST_NAME), tenant, err);
 	if (!rc)
@@ -180,18 +165,13 @@ static int load_reads(struct leak *l, const struct tables *t, struct facts *f, s
 int leak_load(struct leak *l, struct facts *f, const struct audience_key *audience, struct err *err)
 {
 	struct tables t = {.n_times = 0};
-	arena_init(&t.arena, 64 * MIB);
 	int rc = load_tenants(l, f->c, audience, err);
 	if (!rc)
 		rc = load_requests(l, &t, f->c, err);
 	if (!rc)
 		rc = load_reads(l, &t, f, err);
-	/* somebody may have called a request like a model: then its name says nothing of that request */
-	for (unsigned i = 0; !rc && i < t.n_models; i++)
-		leak_not_an_id(l, t.models[i]);
 	for (int i = 0; i < BOOKS; i++)
 		row_book_close(t.books[i]);
 	free(t.tenants);
-	arena_done(&t.arena);
 	return rc;
 }

@@ -162,6 +162,32 @@ static int unescape(struct text t, escape_fn *escape, char first, struct buf *ou
 	return rc ? rc : any;
 }
 
+int leak_spelling(struct text t, unsigned way, size_t *from, size_t *end, struct buf *out, struct err *err)
+{
+	static const struct {
+		escape_fn *escape;
+		char first;
+	} ways[LEAK_WAYS] = {{xml_escape, '&'},
+			     {backslash_escape, '\\'},
+			     {markdown_escape, '\\'},
+			     {percent_escape, '%'},
+			     {csv_escape, '"'}};
+	size_t at = *from, to = *end, used = 0, n;
+	int rc = 0;
+	bool any = false;
+	for (size_t i = 0; !rc && i < t.len; i += used ? used : 1) {
+		char bytes[4] = {t.ptr[i]};
+		used = t.ptr[i] == ways[way].first ? ways[way].escape(t, i, bytes, &n) : 0;
+		any |= used > 0;
+		if (i <= at)
+			*from = out->len;
+		rc = buf_add(out, bytes, used ? n : 1, err);
+		if (i < to)
+			*end = out->len;
+	}
+	return rc ? rc : any;
+}
+
 /* --- Base64 --- */
 
 static int base64_at(unsigned char c)

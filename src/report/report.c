@@ -25,6 +25,7 @@ struct run {
 	struct render *render;
 	struct output *output;
 	struct leak *leak; /* NULL: nothing leaves the house */
+	struct leak_form form;
 	struct tenants *tenants;
 	struct audience_key audience;
 	char (*pseudonyms)[PSEUDONYM_SIZE]; /* by tenant, in their order; NULL: no key */
@@ -114,8 +115,9 @@ static bool in_before(struct run *r, uint32_t own)
 	int n = 0;
 	if (r->o->before)
 		xmlDocDumpMemoryEnc(r->o->before->doc, &bytes, &n, "UTF-8");
-	bool found =
-	    bytes && leak_search(r->leak, (struct text){(const char *)bytes, (size_t)n}, own, &ignored, &none) == 1;
+	struct text t = {(const char *)bytes, (size_t)n};
+	bool found = bytes && (leak_search(r->leak, t, own, &ignored, &none) == 1 ||
+			       leak_search_document(r->leak, &r->form, t, own, &ignored, &none) == 1);
 	xmlFree(bytes);
 	return found;
 }
@@ -147,51 +149,65 @@ static int say_hit(struct run *r, const char *name, const struct leak_hit *hit)
 		rc = text_visible(hit->found, 60, &shown, r->err);
 	if (rc)
 		return rc;
-	bool person = leak_search(r->leak, buf_text(&said), own, &ignored, &none) == 1 || in_before(r, own);
+	bool person = leak_search(r->leak, buf_text(&said), own, &ignored, &none) == 1 ||
+		      leak_search_value(r->leak, buf_text(&said), own, &ignored, &none) == 1 || in_before(r, own);
 	err_set(r->err, person ? ERR_INPUT : ERR_BUG, "%s would tell %s: '%s'; nothing was kept", name, what[hit->kind],
 		shown.len ? shown.ptr : "");
 	return err_hint(r->err, person ? "it stands in a text that a person gave: the note, the answers, the audience, "
-					 "the earlier issue, or the title or id of the case"
+					 "the earlier issue, or the title or id of the case; --waive NAME=REASON where "
+					 "it is a common word"
 				       : "do not hand out what an earlier run may have written");
 }
 
+/* Read back as it was written: its bytes, its name, and what common names need, its values. A workbook is compressed: read are the
+ * words of it, since compressed bytes hold short names by chance. */
 static int search(struct run *r, const char *name)
 {
 	CLEANUP(buf_done) struct buf back = BUF_INIT(1024 * MIB), words = BUF_INIT(1024 * MIB);
 	struct leak_hit hit;
+	struct text bytes;
 	uint32_t own;
 	int rc = output_read_back(r->output, &back, r->err);
+	bool workbook = text_ends(text_of(name), ".xlsx");
 	if (!rc)
 		rc = row_of_tenant(r, &own);
-	if (!rc)
-		rc = leak_search(r->leak, buf_text(&back), own, &hit, r->err);
 	r->searched.files++;
 	r->searched.bytes += back.len;
-	/* it is compressed: what it says is read as well */
-	if (!rc && text_ends(text_of(name), ".xlsx"))
+	if (!rc && workbook)
 		rc = xlsx_words(buf_text(&back), &words, r->err);
+	bytes = workbook ? buf_text(&words) : buf_text(&back);
+	/* the first of a document's files, of which all others are made */
+	if (!rc && text_ends(text_of(name), ".xml") && !text_ends(text_of(name), ".iodef.xml"))
+		rc = leak_search_document(r->leak, &r->form, bytes, own, &hit, r->err);
 	if (!rc)
-		rc = leak_search(r->leak, buf_text(&words), own, &hit, r->err);
-	/* its name is told as well */
+		rc = leak_search(r->leak, bytes, own, &hit, r->err);
+	if (!rc && !r->f.reference)
+		leak_common(r->leak, text_of(name));
 	if (!rc)
 		rc = leak_search(r->leak, text_of(name), own, &hit, r->err);
 	return rc == 1 ? say_hit(r, name, &hit) : rc;
 }
 
-/* Words of the empty forms are nobody's, and cannot be searched for. */
-static int leave_out_forms(struct run *r)
+/* The values that each form has, and the words of all that is made of it: nobody's. */
+static int add_forms(struct run *r)
 {
 	CLEANUP(buf_done) struct buf form = BUF_INIT(16 * MIB);
-	int rc = 0;
-	for (size_t i = 0; i < r->o->n_assets; i++)
-		leak_leave_out(r->leak, text_of(r->o->assets[i].text));
+	int rc = derive_form(&form, r->err);
+	for (size_t i = 0; !rc && i < r->o->n_assets; i++)
+		leak_common(r->leak, text_of(r->o->assets[i].text));
+	struct text rest = asset_find(r->o->assets, r->o->n_assets, "report.rng"), part;
+	/* <value>counted</value> */
+	while (!rc && text_split(&rest, '>', &part))
+		rc = leak_form_add(&r->form, text_sub(part, 0, text_find_char(part, '<', 0)), r->err);
 	for (size_t i = 0; !rc && i < n_report_kinds; i++)
 		if (report_kinds[i]->readers != READERS_OPERATOR || report_kinds[i] == &kind_delta)
 			rc = facts_form(report_kinds[i], r->o, &form, r->err);
 	if (!rc)
 		rc = delta_form(&form, r->err);
 	if (!rc)
-		leak_leave_out(r->leak, buf_text(&form));
+		rc = leak_form_add(&r->form, buf_text(&form), r->err);
+	if (!rc)
+		leak_common(r->leak, buf_text(&form));
 	return rc;
 }
 
@@ -201,7 +217,7 @@ static int open_leak(struct run *r)
 	if (!rc)
 		rc = leak_load(r->leak, &r->f, r->pseudonyms ? &r->audience : NULL, r->err);
 	if (!rc)
-		rc = leave_out_forms(r);
+		rc = add_forms(r);
 	for (size_t i = 0; !rc && i < r->o->n_waived; i++)
 		if (!leak_waive(r->leak, r->o->waived[i]))
 			rc = err_set(r->err, ERR_INPUT, "no tenant '%.*s' is searched for: nothing to waive",
@@ -586,6 +602,7 @@ int report_write(struct case_file *c, const struct report_options *o, struct err
 	output_close(r.output);
 	render_close(r.render);
 	leak_free(r.leak);
+	leak_form_done(&r.form);
 	tenants_free(r.tenants);
 	free(r.pseudonyms);
 	facts_close(&r.f);

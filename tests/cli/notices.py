@@ -12,8 +12,9 @@ import sys
 import xml.etree.ElementTree as ET
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import Box, expect, one_line_error
+from run import Box, expect, one_line_error, rounds
 
+FORMS = "json,md,txt,csv,sheet,xlsx"
 NS = "{urn:pagetrail:report:1}"
 RNG = os.path.abspath("reports/report.rng")
 
@@ -178,7 +179,7 @@ def small_case(box):
     box.write("small/gateway.jsonl", "".join(gate(f"req-0000001{i}", t, i, **served) for i, t in enumerate(who)))
     box.run("ingest", "small.ptc", "small", code=(0, 1, 3))
     out = box.run("report", "small.ptc", "--all", "--out", "small-out", "--audience", "t", "--case-key", "key").stdout.decode()
-    expect("1 too short or too common" in out, f"a tenant called 'request' to be said: {out[-300:]}")
+    expect("0 found; 0 left out" in out, f"what was searched for to be said: {out[-300:]}")
     sent = {r["tenant"]: r for r in csv.DictReader(open(box.path("small-out/internal/deliveries-1.csv")))}
     expect("acme-1" in sent and 'a"<&\\\\b-corp' in sent, f"deliveries: {sent.keys()}")
     for r in sent.values():
@@ -217,6 +218,35 @@ def small_case(box):
     expect(not re.search(r"req-0000|tenant-\d|10:00:0[1-9]", text), "no id and no exact time in the public report")
 
 
+# a name inside of another's, of one to three bytes, of digits; words of the form in each of its kinds; a model, a worker, parts of a time
+NAMES = ["acme", "acme-1", "acme.1", "acme_1", "é", "ü1", "x", "Z", "ab", "7", "12.5", "2026-09-01", "the", "of", "public", "notice", "notice-exposed",
+         "decode", "decode-0", "worker", "request", "class", "C1", "E2", "yes", "unknown", "temporal", "counted", "true", "div", "DOCTYPE",
+         "Worksheets", "sha256", "purpose", "m", "m-large", "pagetrail", "over-limit", "not signed", "first", "GDPR"]
+
+
+def common_names(box):
+    """No paper is stopped by a name that is nothing but a word; and where it is said of another, it is found."""
+    served = {"status": 200, "bytes_sent": 900, "prompt_tokens": 700000, "completion_tokens": 12}
+    box.write("common/gateway.jsonl", "".join(gate(f"id-{i:08d}", t, i, **{**served, "model": ("m-large", "m")[i % 2]}) for i, t in enumerate(NAMES)))
+    box.write("common/decode-0.log", "no format knows this\n")
+    box.run("ingest", "common.ptc", "common", code=(0, 1, 3))
+    args = ("report", "common.ptc", "--all", "--out", "common-out", "--audience", "r", "--case-key", "key", "--also", "json,md,txt,csv,sheet,xlsx,iodef,tsq")
+    out = box.run(*args).stdout.decode()
+    expect("0 found; 2 left out" in out, f"the numbers to be said: {out[-300:]}")
+    sent = list(csv.DictReader(open(box.path("common-out/internal/deliveries-1.csv"))))
+    expect(sorted(r["tenant"] for r in sent) == sorted(NAMES), f"a paper for each: {[r['tenant'] for r in sent]}")
+    one = ("report", "common.ptc", "notice-recipient", "--tenant", "acme.1", "--audience", "r", "--case-key", "key", "--out", "no", "--also", FORMS, "--note", "note")
+    for name in rounds(NAMES, NAMES[::3] + ["m", "m-large"]):
+        own = name in ("acme.1", "m-large", "7", "12.5")  # it asked for m-large
+        box.write("note", f"Seen beside <{name}> then.\n")
+        p = box.run(*one, code=0 if own else 3)
+        expect(own or "nothing was kept" in one_line_error(p), f"{name} to be caught")
+        expect(own or not os.path.exists(box.path("no")), f"{name}: no file to be left")
+        shutil.rmtree(box.path("no"), ignore_errors=True)
+    box.write("note", "Seen in public then.\n")
+    box.run(*one, "--waive", "public=a word that everybody uses")
+
+
 def wording(box):
     """What `lint` finds in a page is the blanks that a person has to fill in."""
     pages = sorted(os.path.join(d, f) for d, _, names in os.walk(box.dir) for f in names if f.endswith(".html"))
@@ -246,5 +276,6 @@ with Box() as box:
     refusals(box, tenants[0])
     nothing_known(box)
     small_case(box)
+    common_names(box)
     wording(box)
     optional_validator(box)

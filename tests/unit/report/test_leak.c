@@ -86,9 +86,85 @@ static void test_own_names(void **state)
 	assert_int_equal(found("acmes, xacme, acme2", 3), -1); /* short ones stand alone */
 	assert_int_equal(found("(acme)", 3), LEAK_TENANT);
 	assert_int_equal(found("1234567", 3), -1);
-	leak_leave_out(l, TEXT("a form that says acme"));
+	leak_common(l, TEXT("a form that says acme"));
 	assert_int_equal(found("(acme)", 3), -1);
-	assert_int_equal(leak_left_out(l), 2);
+}
+
+/* One's own name, spelled as a form spells it, and another's beside it. */
+static void test_spelled(void **state)
+{
+	(void)state;
+	assert_int_equal(found("| acme\\-10 |", 2), -1);
+	assert_int_equal(found("| acme\\-10 | acme |", 2), LEAK_TENANT);
+	assert_int_equal(found("| acme\\-1 |", 2), LEAK_TENANT);
+	assert_int_equal(found("acme%2D10 acme&#45;10 acme\\u002d10 acme&amp;#45;10", 2), -1);
+	struct err err = {0};
+	assert_int_equal(leak_add(l, LEAK_TENANT, TEXT("2026-08-29"), 5, &err), 0);
+	assert_int_equal(found("2026\\-08\\-29T11:41:40\\.250Z 2026-08-29\xC2\xA0"
+			       "11:41:40Z",
+			       2),
+			 -1);
+	assert_int_equal(found("for 2026-08-29", 2), LEAK_TENANT);
+}
+
+static int in_document(struct leak_form *form, const char *xml, uint32_t own)
+{
+	struct leak_hit hit;
+	struct err err = {0};
+	int rc = leak_search_document(l, form, text_of(xml), own, &hit, &err);
+	return rc == 1 ? (int)hit.kind : rc ? -2 : -1;
+}
+
+/* A name that is a word of the form: as a line of it, it says nothing; anywhere else it is found, and the least one too. */
+static void test_values(void **state)
+{
+	(void)state;
+	struct err err = {0};
+	struct leak_form form = {NULL};
+	static const char *const names[] = {"public", "the", "z", "\xC3\xA9", "decode", "m-large"};
+	static const char *const places[] = {
+	    "<report><header><case-title>T %s</case-title></header></report>",
+	    "<report><header><tenant>%s</tenant></header></report>",
+	    "<report><header><parameter name='a'>%s</parameter></header></report>",
+	    "<report><note><line>as %s was told</line></note></report>",
+	    "<report><blanks><blank id='a' title='A' state='answered'>%s</blank></blanks></report>",
+	    "<report><blanks><blank id='a' title='for %s'>b</blank></blanks></report>",
+	    "<report><limits><limit unit='of %s'>are known</limit></limits></report>",
+	    "<report><section><table><column name='request'/><row><cell>%s</cell></row></table></section></report>",
+	    "<report><section><table><column name='class'/><column "
+	    "name='response_ids'/><row><cell>C1</cell><cell><item>a</item>"
+	    "<item>%s</item></cell></row></table></section></report>",
+	    "<report><section><table><column name='grade'/><row><cell>x &amp;#37; "
+	    "%s</cell></row></table></section></report>"};
+	assert_int_equal(
+	    leak_form_add(&form, TEXT("public\nwhat the form says\nCASE 'decode'\na=b,z=Zone\nm-large\n"), &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_int_equal(leak_add(l, LEAK_TENANT, text_of(names[i]), (uint32_t)(10 + i), &err), 0);
+		for (size_t k = 0; k < ARRAY_SIZE(places); k++) {
+			char xml[512];
+			snprintf(xml, sizeof(xml), places[k], names[i]);
+			if (in_document(&form, xml, 2) != LEAK_TENANT)
+				fail_msg("not found: %s", xml);
+			assert_int_equal(in_document(&form, xml, (uint32_t)(10 + i)), -1);
+		}
+	}
+	leak_common(l, TEXT("decode"));
+	/* not in bytes, when it is short or common; the form's own lines nowhere */
+	assert_int_equal(found("a z, \xC3\xA9", 2), -1);
+	assert_int_equal(found("(decode)", 2), -1);
+	assert_int_equal(found("(public)", 2), LEAK_TENANT);
+	assert_int_equal(in_document(&form,
+				     "<report kind='public'><section><text>what the form says</text><table><column "
+				     "name='role' label='Zone'/>"
+				     "<row><cell>decode</cell></row></table></section></report>",
+				     2),
+			 -1);
+	assert_int_equal(in_document(&form, "<report><note><line>public</line></note></report>", 2), LEAK_TENANT);
+	/* a model of one's own */
+	assert_int_equal(leak_add_fact(l, TEXT("m-large-2"), 2, &err), 0);
+	assert_int_equal(found("on m-large-2", 2), -1);
+	assert_int_equal(found("on m-large-2", 3), LEAK_TENANT);
+	leak_form_done(&form);
 }
 
 static void test_times(void **state)
@@ -145,6 +221,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_forms, setup, teardown),
 					   cmocka_unit_test_setup_teardown(test_own_names, setup, teardown),
+					   cmocka_unit_test_setup_teardown(test_spelled, setup, teardown),
+					   cmocka_unit_test_setup_teardown(test_values, setup, teardown),
 					   cmocka_unit_test_setup_teardown(test_times, setup, teardown),
 					   cmocka_unit_test(test_cells)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
