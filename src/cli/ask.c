@@ -491,8 +491,8 @@ static int list_rows(struct sql *s, const struct query_info *info, int64_t max, 
 	return rc < 0 ? rc : rows_listed(list, b, err);
 }
 
-int ask_list(struct case_file *c, const char *name, int64_t max, struct buf *b, int64_t *ret_n, bool *ret_more,
-	     struct err *err)
+int ask_list(struct case_file *c, const char *name, int64_t at_ns, int64_t max, struct buf *b, int64_t *ret_n,
+	     bool *ret_more, struct err *err)
 {
 	const struct query_text *q = query_find(queries, n_queries, text_of(name));
 	struct query_info info;
@@ -505,6 +505,8 @@ int ask_list(struct case_file *c, const char *name, int64_t max, struct buf *b, 
 	if (rc)
 		return rc;
 	rc = sql_prepare(&s, c, q->sql, err);
+	if (!rc && sql_param(s, ":at"))
+		rc = sql_int(s, sql_param(s, ":at"), at_ns, err);
 	if (!rc)
 		rc = list_rows(s, &info, max, b, ret_n, ret_more, err);
 	query_info_done(&info);

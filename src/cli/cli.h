@@ -146,9 +146,9 @@ int ask_query(struct case_file *c, const char *name, struct ask *a, const char *
 /* The same rows, given to add() one by one in place of being printed. */
 int ask_rows(struct case_file *c, const char *name, const struct ask *a,
 	     int (*add)(void *ctx, struct sql *s, struct err *err), void *ctx, struct err *err) MUST_CHECK;
-/* The first rows of a query without parameters, as a JSON list. *ret_more: there are more. */
-int ask_list(struct case_file *c, const char *name, int64_t max, struct buf *b, int64_t *ret_n, bool *ret_more,
-	     struct err *err) MUST_CHECK;
+/* The first rows of a query with no parameter but :at, if that, as a JSON list. at_ns may be TIME_UNKNOWN; *ret_more: there are more. */
+int ask_list(struct case_file *c, const char *name, int64_t at_ns, int64_t max, struct buf *b, int64_t *ret_n,
+	     bool *ret_more, struct err *err) MUST_CHECK;
 /* Adds a parameter of the verb's own (a named option); NULL value: nothing. */
 void ask_param(struct ask *a, const char *name, const char *value);
 /* A name that nobody has would read as "nothing found": ERR_INPUT unless the statement gives a row for it. NULL: no check. */

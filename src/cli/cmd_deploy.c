@@ -192,20 +192,27 @@ static int say_nobody(struct case_file *c, struct rows *r, struct err *err)
 
 /* ---- further lists: each is a query of its own ---- */
 
+/* What a query needs so as to answer for the same moment. */
+static const char *of_then(void)
+{
+	return asked.at_ns == TIME_UNKNOWN ? "" : " --param at=T";
+}
+
 static int add_pairs(struct case_file *c, struct rows *r, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * MIB);
 	int64_t n;
 	bool more;
-	int rc = ask_list(c, "deploy_pairs", LISTED_MAX, &b, &n, &more, err);
+	int rc = ask_list(c, "deploy_pairs", asked.at_ns, LISTED_MAX, &b, &n, &more, err);
 	if (rc)
 		return rc;
 	rows_extra(r, "pairs", buf_text(&b));
 	rows_extra(r, "pairs_truncated", more ? TEXT("true") : TEXT("false"));
 	if (n)
-		rows_note(
-		    r, "%s%" PRId64 " pair%s of prefill and decode boots: 'query CASE deploy_pairs' has their limits.",
-		    more ? "More than " : "", n, PLURAL(n));
+		rows_note(r,
+			  "%s%" PRId64
+			  " pair%s of prefill and decode boots: 'query CASE deploy_pairs%s' has their limits.",
+			  more ? "More than " : "", n, PLURAL(n), of_then());
 	return 0;
 }
 
@@ -214,14 +221,16 @@ static int add_gateways(struct case_file *c, struct rows *r, struct err *err)
 	CLEANUP(buf_done) struct buf b = BUF_INIT(64 * MIB);
 	int64_t n;
 	bool more;
-	int rc = ask_list(c, "deploy_gateway_limits", LISTED_MAX, &b, &n, &more, err);
+	int rc = ask_list(c, "deploy_gateway_limits", asked.at_ns, LISTED_MAX, &b, &n, &more, err);
 	if (rc)
 		return rc;
 	rows_extra(r, "gateway_limits", buf_text(&b));
 	if (n)
-		rows_note(
-		    r, "Gateways refuse over-long prompts themselves: 'query CASE deploy_gateway_limits' says which, "
-		       "since when, and what got through. That is no fix of the replicas.");
+		rows_note(r,
+			  "Gateways refuse over-long prompts themselves: 'query CASE deploy_gateway_limits%s' says "
+			  "which, since "
+			  "when, and what got through. That is no fix of the replicas.",
+			  of_then());
 	return 0;
 }
 
@@ -253,7 +262,7 @@ static int add_unread(struct case_file *c, struct rows *r, struct err *err)
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int64_t n, named = 0;
 	bool more;
-	int rc = ask_list(c, "deploy_unread", LISTED_MAX, &b, &n, &more, err);
+	int rc = ask_list(c, "deploy_unread", asked.at_ns, LISTED_MAX, &b, &n, &more, err);
 	if (!rc)
 		rows_extra(r, "unread", buf_text(&b));
 	if (rc || !n)
@@ -312,11 +321,11 @@ static int add_window(struct case_file *c, struct rows *r, struct err *err)
 		 *at ? quoted : "null", after, sure == TIME_UNKNOWN ? 0 : sure);
 	rows_extra(r, "served_after_fix", text_of(json));
 	if (after)
-		rows_note(
-		    r,
-		    "%" PRId64 " response%s served by boots not known to have the fix after a replica first had it, "
-		    "at %s: 'query CASE deploy_served_after_fix%s'.",
-		    after, after == 1 ? " was" : "s were", at, asked.at_ns == TIME_UNKNOWN ? "" : " --param at=T");
+		rows_note(r,
+			  "%" PRId64
+			  " response%s served by boots not known to have the fix after a replica first had it, "
+			  "at %s: 'query CASE deploy_served_after_fix%s'.",
+			  after, after == 1 ? " was" : "s were", at, of_then());
 	return 0;
 }
 

@@ -132,6 +132,17 @@ with Box() as box:
     gates = doc["gateway_limits"]
     expect(len(gates) == 1 and gates[0]["refused"] == 1 and gates[0]["shortest_refused"] == 800000 and gates[0]["basis"] == "upstream_named"
            and gates[0]["refs"], f"what the gateway refused: {gates}")
+    # of a moment: who ran then, and what was refused by then
+    for t, together, apart, refused in (("06:45:00", [("stale-0", "gone-0")], ["fixed-0"], 0), ("09:49:59", [("fixed-0", "affected-0")], ["gone-0"], 0),
+                                        ("09:50:01", [("fixed-0", "affected-0")], ["gone-0"], 1)):
+        then = deploy(box, "case.ptc", "--at", f"2026-09-14T{t}Z")[0]
+        names = {(p["prefill_replica"], p["decode_replica"]) for p in then["pairs"]}
+        expect(set(together) <= names and not any(a in p for a in apart for p in names) and len(names) == len(then["pairs"]), f"pairs at {t}: {names}")
+        expect(all(p["to_at"] is None and (p["from_at"] or "") <= f"2026-09-14T{t}Z" for p in then["pairs"]), f"both ran at {t}: {then['pairs']}")
+        expect([g["refused"] for g in then["gateway_limits"]] == [1] * refused, f"refused by {t}: {then['gateway_limits']}")
+        for name, member in (("deploy_pairs", "pairs"), ("deploy_gateway_limits", "gateway_limits")):
+            rows = box.json("query", "case.ptc", name, "--policy", "policy.json", "--param", f"at=2026-09-14T{t}Z")["rows"]
+            expect(rows == then[member], f"{name} at {t}: {rows}")
 
     # the forms of output
     rows = list(csv.DictReader(io.StringIO(box.run("deploy", "case.ptc", "--csv", code=1).stdout.decode())))

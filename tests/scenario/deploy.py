@@ -195,6 +195,15 @@ class Rehearsal:
         check(len(got) == len(rows) and (doc["pairs"] == rows[:1000]), f"{self.name}: pairs are said once", (len(got), len(rows), len(doc["pairs"])))
         same(f"{self.name}: pairs", want, got)
 
+    def pairs_then(self, t, doc):
+        """Those that ran at that time; a gateway has refused by then what it has, and nothing later."""
+        ran = [(r["replica"], r["role"], self.fleet.replicas[r["replica"]].running(t)) for r in self.truth["replicas"]]
+        want = {(p, b.start, d, c.start): c.limit - b.limit for p, role, b in ran for d, other, c in ran if b and c and (role, other) == ("prefill", "decode")}
+        got = {(r["prefill_replica"], at(r["prefill_started_at"]), r["decode_replica"], at(r["decode_started_at"])): r["mismatch_tokens"] for r in doc["pairs"]}
+        same(f"{self.name}: pairs at {iso(t)}", want, got)
+        gates = doc["gateway_limits"]
+        check(sum(g["refused"] for g in gates) <= self.truth["gateway"]["refused"] and all(at(g["last_at"]) <= t for g in gates), f"{self.name}: gateway at {iso(t)}", gates)
+
     # ---- files taken away
 
     def without_documents(self, n):
@@ -333,7 +342,9 @@ class Rehearsal:
         self.lists(case, doc)
         for t in self.times(2 if SMALL else 30):
             inventory = self.random.choice(("csv", "csv", "pods", "pods-undated"))
-            self.compare(f"{self.name}, {inventory}, at {iso(t)}", Fleet(self.truth, inventory=inventory), self.ask(case, inventory, "--at", iso(t)), t)
+            doc = self.ask(case, inventory, "--at", iso(t))
+            self.compare(f"{self.name}, {inventory}, at {iso(t)}", Fleet(self.truth, inventory=inventory), doc, t)
+            self.pairs_then(t, doc)
         t = int(at(self.truth["asked_at"][-1])) + self.random.randrange(1, 12 * 3600)
         if all(abs(t - at(e["at"]) - self.truth["max_age_s"]) > 12 for r in self.truth["replicas"] for e in r["evidence"]):
             self.compare(f"{self.name} as of {iso(t)}", Fleet(self.truth, as_of=t), self.ask(case, "csv", "--as-of", iso(t)))
