@@ -341,10 +341,11 @@ static bool is_fused(const struct parse *p, struct text t)
 	return p->parser->shape == SHAPE_LINES && !begins_object(t) && fused_text(t);
 }
 
-/* Only the reason differs. */
+/* Only the reason differs. A document has no second record to be fused with. */
 static bool was_fused(const struct parse *p, struct text t)
 {
-	return p->reason && (!strcmp(p->reason, "json_syntax") || !strcmp(p->reason, "torn")) && fused_json(t);
+	return p->parser->shape == SHAPE_LINES && p->reason &&
+	       (!strcmp(p->reason, "json_syntax") || !strcmp(p->reason, "torn")) && fused_json(t);
 }
 
 int record_parse(struct records *r, const struct record *rec, bool cut, enum verdict *ret, const char **ret_reason)

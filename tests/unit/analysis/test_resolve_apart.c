@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that no id joins: how many of the responses may be counted twice, and what the gap of each log says. */
+/* test_resolve_apart.c - requests that no id joins: how many of the responses may be counted twice, and what the gap of each log says. */
 #include "resolve_fixture.h"
 
 static void gateway(int64_t source, int i, double from, const char *more)
