@@ -13,7 +13,7 @@
 -- order:  from, kind, source, worker, to
 -- empty:  no gap was found in what was ingested; logs that nobody collected are not seen here
 SELECT g.kind, g.source, w.name AS worker, g.from_ns AS "from", g.to_ns AS "to", g.missing,
-       CASE WHEN g.missing IS NULL THEN NULL WHEN g.kind = 'rotation' THEN 'files' WHEN g.kind = 'clock' THEN 'requests'
+       CASE WHEN g.missing IS NULL THEN NULL WHEN g.kind IN ('rotation', 'interrupted') THEN 'files' WHEN g.kind = 'clock' THEN 'requests'
             WHEN g.kind = 'unanswered' THEN 'answers'
             WHEN g.kind = 'unattached' AND instr(g.effect, ' requests of ') THEN 'requests' ELSE 'records' END AS unit,
        g.effect, g.refs

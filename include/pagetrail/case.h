@@ -33,6 +33,8 @@ static inline void case_closep(struct case_file **c)
 	(void)case_close(*c, NULL);
 }
 const char *case_path(const struct case_file *c);
+/* The error for a case whose maker was killed before its first journal row: not one in which nothing was found. */
+int case_unmade(struct case_file *c, struct err *err);
 bool case_writable(const struct case_file *c);
 /* Statements of a reader end with ERR_INTERRUPTED once *stop is set (by a signal handler). */
 void case_stop_on(struct case_file *c, volatile sig_atomic_t *stop);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pagetrail/begun.h"
 #include "resolve_verify.h"
 #include "sighting.h"
 
@@ -138,6 +139,7 @@ static int derived_from(struct case_file *c, char out[SHA256_HEX + 16], struct e
 	    ("SELECT source, status, format, worker, worker_alias, role, tz, tz_basis, records, unparsed, "
 	     "content_sha256 "
 	     "FROM source ORDER BY source"),
+	    BEGUN_SQL,
 	};
 	struct sha256 *hash = NULL;
 	int res = sha256_new(&hash, err);

@@ -610,4 +610,5 @@ uint32_t response_conflicts(const struct resolve *r, const struct request *q);
 int gap_collect(struct resolve *r, struct err *err) MUST_CHECK;
 int gap_silences(struct resolve *r, struct err *err) MUST_CHECK; /* gap_quiet.c */
 int gap_asked(struct resolve *r, struct err *err) MUST_CHECK;    /* gap_asked.c */
+int gap_begun(struct resolve *r, struct err *err) MUST_CHECK;    /* gap_begun.c */
 int gap_write(struct resolve *r, struct err *err) MUST_CHECK;

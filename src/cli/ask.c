@@ -2,9 +2,11 @@
 /* ask.c - opening a case for questions, and running an embedded query through rows.c */
 #include "cli.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "pagetrail/begun.h"
 #include "pagetrail/inventory.h"
 
 void ask_param(struct ask *a, const char *name, const char *value)
@@ -129,6 +131,8 @@ int ask_open(struct case_file **ret, const char *path, struct ask *a, struct err
 		return rc;
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = case_open(&c, path, CASE_READ, err);
+	if (!rc && init_unmade(c))
+		rc = case_unmade(c, err);
 	if (rc)
 		return rc;
 	rc = resolve_needed(c, err);
@@ -379,6 +383,27 @@ static int check_values(struct case_file *c, const struct query_info *info, cons
 	return rc;
 }
 
+int ask_interrupted(struct case_file *c, int64_t *ret, struct err *err)
+{
+	return ask_int(c, "SELECT count(*) FROM (" BEGUN_SQL ")", ret, err);
+}
+
+/* Rows of a case that lacks files look like those of a whole one: each answer says it. */
+static int say_interrupted(struct case_file *c, struct rows *r, struct err *err)
+{
+	char number[32];
+	int64_t n;
+	int rc = ask_interrupted(c, &n, err);
+	if (rc || !n)
+		return rc;
+	snprintf(number, sizeof(number), "%" PRId64, n);
+	rows_extra(r, "interrupted", text_of(number));
+	rows_note(r,
+		  "NOTE: 'pagetrail ingest' was stopped, and files that it was given are not in the case (gaps of kind "
+		  "interrupted): run it again, or read this as incomplete.");
+	return 0;
+}
+
 static int run_query(struct case_file *c, struct sql *s, struct query_info *info, struct ask *a,
 		     const char *table_columns,
 		     int (*before_close)(struct case_file *c, struct rows *r, struct err *err), int64_t *ret_count,
@@ -407,6 +432,8 @@ static int run_query(struct case_file *c, struct sql *s, struct query_info *info
 		rows_as_of(r, as_of);
 	if (!rc)
 		rc = print_rows(c, s, info, a, columns, r, err);
+	if (!rc)
+		rc = say_interrupted(c, r, err);
 	if (!rc && before_close)
 		rc = before_close(c, r, err);
 	if (rc) {

@@ -153,6 +153,8 @@ int ask_list(struct case_file *c, const char *name, int64_t at_ns, int64_t max, 
 void ask_param(struct ask *a, const char *name, const char *value);
 /* A name that nobody has would read as "nothing found": ERR_INPUT unless the statement gives a row for it. NULL: no check. */
 int ask_known(struct case_file *c, const char *sql, const char *what, const char *value, struct err *err) MUST_CHECK;
+/* How many paths a run of ingest was given and did not read to the end. */
+int ask_interrupted(struct case_file *c, int64_t *ret, struct err *err) MUST_CHECK;
 /* One integer out of a constant statement (0 when no row). */
 int ask_int(struct case_file *c, const char *sql, int64_t *ret, struct err *err) MUST_CHECK;
 
@@ -197,3 +199,5 @@ void progress_clear(struct progress *p); /* before anything else is printed */
 
 /* --- init.c: a new case with its first journal row --- */
 int init_case(struct case_file **ret, const char *path, const char *id, const char *title, struct err *err) MUST_CHECK;
+/* A case whose maker was killed: it has neither a row of the journal nor a source. */
+bool init_unmade(struct case_file *c);

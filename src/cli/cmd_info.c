@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "pagetrail/begun.h"
+
 static int put_real(struct buf *b, double v, struct err *err)
 {
 	char tmp[TEXT_DOUBLE_MAX];
@@ -115,6 +117,8 @@ static int info_json(struct case_file *c, const struct ask *ask, struct err *err
 	static const char clocks[] = "SELECT source, from_ns AS from_at, offset_ns / 1e9 AS offset_s, skew_ns / 1e9 AS "
 				     "skew_s, bound_ns / 1e9 AS bound_s,"
 				     " basis FROM clock ORDER BY source, from_off";
+	static const char interrupted[] =
+	    "SELECT path, begun_ns AS begun_at, files, started AS files_begun FROM (" BEGUN_SQL ")";
 	CLEANUP(buf_done) struct buf b = BUF_INIT(256 * MIB);
 	int64_t as_of;
 	int rc = ask_as_of(c, ask, &as_of, err);
@@ -137,6 +141,10 @@ static int info_json(struct case_file *c, const struct ask *ask, struct err *err
 		rc = buf_add(&b, ",\n\"clocks\":", 11, err);
 	if (!rc)
 		rc = put_array(&b, c, clocks, err);
+	if (!rc)
+		rc = buf_add(&b, ",\n\"interrupted\":", 16, err);
+	if (!rc)
+		rc = put_array(&b, c, interrupted, err);
 	if (!rc)
 		rc = buf_add(&b, "}\n", 2, err);
 	if (!rc)

@@ -233,20 +233,12 @@ static bool being_made(const char *path)
 	return locked;
 }
 
-/* A case whose maker was killed: no row of its journal was written. */
-static bool is_unmade(struct case_file *c)
-{
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	struct err ignored;
-	return !sql_prepare(&s, c, "SELECT 1 FROM journal LIMIT 1", &ignored) && sql_step(s, &ignored) == 0;
-}
-
 static int open_old(struct case_file **ret, const char *path, struct err *err)
 {
 	struct case_file *c = NULL;
 	struct err first = {0}, second;
 	int rc = case_open(&c, path, CASE_WRITE, &first);
-	if (!rc && !is_unmade(c)) {
+	if (!rc && !init_unmade(c)) {
 		*ret = c;
 		return 0;
 	}

@@ -205,6 +205,7 @@ static int run(int argc, char **argv, struct err *err)
 	ask_param(&ask, "until", until);
 	ask_param(&ask, "tenant", tenant);
 	ask.count_rest = true;
+	int64_t interrupted = 0; /* what was not read may hold any */
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	rc = ask_open(&c, args.at[0], &ask, err);
 	policy = ask.analysis.policy;
@@ -226,7 +227,9 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	if (exposed || explained)
 		rc = ask_found(c, err);
-	return rc ? rc : something_found ? EXIT_FOUND : EXIT_DONE;
+	if (!rc)
+		rc = ask_interrupted(c, &interrupted, err);
+	return rc ? rc : something_found || interrupted ? EXIT_FOUND : EXIT_DONE;
 }
 
 const struct command command_scope = {
@@ -251,7 +254,8 @@ const struct command command_scope = {
 	"  --param pool=N    pool of boots whose logs never printed one (then marked as entered by a person)\n"
 	"  --param limit=N   input limit, likewise\n"
 	"  --json --jsonl --csv --columns A,B --limit N --tz ZONE --as-of T\n\n"
-	"Exit code 1 when any C1, C2, C3, C5 or conflict exists.\n\n"
+	"Exit code 1 when any C1, C2, C3, C5 or conflict exists, or when a run of ingest was stopped and not\n"
+	"run again: what it did not read may hold any.\n\n"
 	"  pagetrail scope case.ptc --class C1,C2 --json\n",
     .run = run,
 };

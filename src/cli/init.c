@@ -2,6 +2,14 @@
 /* init.c - a new case and the first row of its journal (used by init and by the first ingest) */
 #include "cli.h"
 
+bool init_unmade(struct case_file *c)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct err ignored;
+	return !sql_prepare(&s, c, "SELECT 1 FROM journal UNION ALL SELECT 1 FROM source LIMIT 1", &ignored) &&
+	       sql_step(s, &ignored) == 0;
+}
+
 int init_case(struct case_file **ret, const char *path, const char *id, const char *title, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;

@@ -31,6 +31,8 @@ int session_wrote(struct session *s, uint64_t bytes, int64_t source, uint64_t en
 	s->uncommitted = 0;
 	int rc = source ? custody_reached(&s->custody, source, end, err) : 0;
 	if (rc == 0)
+		rc = begun_save(&s->begun, err);
+	if (rc == 0)
 		rc = case_commit(s->c, err);
 	return rc < 0 ? rc : case_begin(s->c, err);
 }
@@ -378,6 +380,8 @@ static int on_file(void *ctx, const char *path, const char *why, struct err *err
 		return 0;
 	}
 	s->files++;
+	if (s->begun.at < s->begun.n)
+		s->begun.paths[s->begun.at].started++;
 	return one_file(s, path, why, err);
 }
 
@@ -391,14 +395,17 @@ static int on_folder(void *ctx, const char *path, struct err *err)
 
 /* --- the run --- */
 
+/* Of each path: how many files are below it, and how large they are. */
 static int add_size(void *ctx, const char *path, const char *why, struct err *err)
 {
 	struct session *s = ctx;
 	struct stat st;
 	(void)err;
-	if (!strcmp(path, "-")) /* until its end */
-		return 1;
-	if (!why && stat(path, &st) == 0 && !own_is(&s->own, path))
+	bool in = !strcmp(path, "-"), own = !why && !in && own_is(&s->own, path);
+	s->unbounded |= in; /* until its end */
+	if (!own && s->begun.at < s->begun.n)
+		s->begun.paths[s->begun.at].files++;
+	if (!why && !in && !own && stat(path, &st) == 0)
 		s->progress.total_bytes += (uint64_t)st.st_size;
 	return 0;
 }
@@ -406,11 +413,17 @@ static int add_size(void *ctx, const char *path, const char *why, struct err *er
 static int find_sizes(struct session *s, const char *const *paths, size_t n_paths, struct err *err)
 {
 	int rc = 0;
-	for (size_t i = 0; i < n_paths && rc == 0; i++)
+	for (size_t i = 0; i < n_paths && rc == 0; i++) {
+		s->begun.at = i;
+		s->begun.paths[i].files = 0;
 		rc = walk(paths[i], add_size, s, err);
-	if (rc == 1)
+		if (rc == 0)
+			rc = begun_save(&s->begun, err);
+	}
+	s->begun.at = 0;
+	if (s->unbounded)
 		s->progress.total_bytes = 0;
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 /* Maps that sources of the case were read with, as their rows hold them: a file that has grown is read with its own again. */
@@ -504,6 +517,7 @@ static void session_close(struct session *s)
 	free(s->kept);
 	free(s->list);
 	custody_close(&s->custody);
+	begun_close(&s->begun);
 	sources_done(&s->sources);
 	zone_close(s->zone);
 }
@@ -517,6 +531,8 @@ static int session_end(struct session *s, int rc, struct err *err)
 		int drained = pool_drain(s->pool, rc == 0 ? err : &second);
 		if (drained == 0 && rc == 0 && !o->plan)
 			drained = repeat_give_up(s, err);
+		if (drained == 0)
+			drained = begun_ended(&s->begun, rc == 0 ? err : &second);
 		if (drained == 0 && !o->plan)
 			drained = case_commit(s->c, rc == 0 ? err : &second);
 		rc = rc == 0 ? drained : rc;
@@ -533,14 +549,20 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 	struct session s;
 	int rc = session_open(&s, c, o, err);
 	if (rc == 0 && !o->plan)
+		rc = begun_open(&s.begun, c, paths, n_paths, o->now_ns, err);
+	if (rc == 0 && !o->plan)
 		rc = case_begin(c, err);
-	if (rc == 0 && o->on_progress && !o->plan)
+	if (rc == 0 && !o->plan)
 		rc = find_sizes(&s, paths, n_paths, err);
+	if (rc == 0 && !o->plan) /* how many there are is known from here on */
+		rc = session_wrote(&s, COMMIT_BYTES, 0, 0, err);
 	for (size_t i = 0; i < n_paths && rc == 0; i++) {
 		s.files = 0;
 		rc = walk_folders(paths[i], on_file, on_folder, &s, err);
 		if (rc == 0 && !s.files)
 			warn(&s, paths[i], "no file to read in it");
+		if (rc == 0)
+			s.begun.at++;
 	}
 	return session_end(&s, rc, err);
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "begun.h"
 #include "block.h"
 #include "csv.h"
 #include "custody.h"
@@ -30,12 +31,14 @@ struct session {
 	struct zone *zone; /* --tz */
 	struct sources_file sources;
 	struct custody custody;
+	struct begun begun; /* the paths that are given; none in a plan */
 	struct pool *pool;
 	struct block_pool *blocks;
 	struct spares spares;            /* the pool gives batches back */
 	struct own own;                  /* the case file itself */
 	const struct text *given;        /* the bytes at hand, in place of a file; NULL: there is one */
 	unsigned files;                  /* below the path at hand */
+	bool unbounded;                  /* standard input is among them */
 	uint64_t uncommitted;            /* bytes written since the last commit */
 	struct ingest_progress progress; /* stored_bytes: of the files before the one at hand */
 };

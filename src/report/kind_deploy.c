@@ -40,6 +40,7 @@ static const struct number numbers[] = {
     {"records", "records", NULL, COUNTED},
     {"unparsed", "records", "records", COUNTED},
     {"gaps", "gaps", NULL, COUNTED},
+    {"interrupted", "paths", NULL, COUNTED},
 };
 
 /* what an inventory has, and what had not begun, is nobody's worry; without one, each replica that is known counts */
@@ -76,7 +77,8 @@ static const char window_sql[] =
 
 static const char case_sql[] =
     "SELECT count(*) AS sources, total(status <> 'ingested') AS sources_unread, total(records) AS records,"
-    " total(unparsed) AS unparsed, (SELECT count(*) FROM gap) AS gaps FROM source";
+    " total(unparsed) AS unparsed, (SELECT count(*) FROM gap) AS gaps,"
+    " (SELECT count(*) FROM gap WHERE kind = 'interrupted') AS interrupted FROM source";
 
 static const char *const statements[] = {replicas_sql, first_sql, window_sql, case_sql};
 
@@ -89,6 +91,8 @@ static const struct limit limits[] = {
      "known"},
     {"unread", "sources_unread", NULL, "sources",
      "could not be read to their end or recognised: nothing rests on them"},
+    {"interrupted", "interrupted", NULL, NULL,
+     "whose reading was stopped: files below them are not in the case, and nothing speaks for those"},
     {"unparsed", "unparsed", NULL, "records", "were not understood: they are kept, and can be searched"},
     {"gaps", "gaps", NULL, NULL, "are known in sequences, sources and clocks"},
 };

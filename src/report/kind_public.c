@@ -39,6 +39,7 @@ static const struct number numbers[] = {
     {"sources", "sources", NULL, OPEN},
     {"sources_unread", "sources", "sources", OPEN},
     {"gaps", "gaps", NULL, OPEN},
+    {"interrupted", "paths", NULL, OPEN},
     {"window_s", "worker-seconds", NULL, OPEN},
     {"seen_s", "worker-seconds", "window_s", OPEN},
     {"searchable", "responses", "population", COUNTED},
@@ -54,6 +55,8 @@ static const struct limit limits[] = {
     {"twice", "twice", NULL, "population",
      "at most may be counted twice: no id joins what gateways and engines say of them"},
     {"unread", "sources_unread", NULL, "sources", "could not be read to their end or recognised"},
+    {"interrupted", "interrupted", NULL, NULL,
+     "whose reading was stopped: files below them are not in the case, and nothing speaks for those"},
     {"unparsed", "unparsed", NULL, "records", "were not understood"},
     {"gaps", "gaps", NULL, NULL, "are known in sequences, sources and clocks"},
 };

@@ -43,6 +43,7 @@ static const struct number numbers[] = {
     {"unparsed", "records", "records", COUNTED},
     {"duplicate", "records", "records", COUNTED},
     {"gaps", "gaps", NULL, COUNTED},
+    {"interrupted", "paths", NULL, COUNTED},
     {"workers", "workers", NULL, COUNTED},
     {"workers_page_log", "workers", "workers", COUNTED},
     {"clocks", "sources", NULL, COUNTED},
@@ -93,6 +94,7 @@ static const char case_sql[] =
     " (SELECT total(records) FROM source) AS records, (SELECT total(parsed) FROM source) AS parsed,"
     " (SELECT total(context) FROM source) AS context, (SELECT total(unparsed) FROM source) AS unparsed,"
     " (SELECT total(duplicate) FROM source) AS duplicate, (SELECT count(*) FROM gap) AS gaps,"
+    " (SELECT count(*) FROM gap WHERE kind = 'interrupted') AS interrupted,"
     " (SELECT count(*) FROM worker) AS workers, (SELECT total(has_page_log) FROM worker) AS workers_page_log,"
     " (SELECT count(DISTINCT source) FROM clock) AS clocks, (SELECT count(DISTINCT source) FROM clock WHERE bound_ns "
     "IS NULL) AS clocks_unbounded,"
@@ -121,6 +123,8 @@ static const struct limit limits[] = {
      "at most may be counted twice: no id joins what gateways and engines say of them"},
     {"unread", "sources_unread", NULL, "sources",
      "could not be read to their end or recognised: nothing rests on them"},
+    {"interrupted", "interrupted", NULL, NULL,
+     "whose reading was stopped: files below them are not in the case, and nothing speaks for those"},
     {"unparsed", "unparsed", NULL, "records", "were not understood: they are kept, and can be searched"},
     {"gaps", "gaps", NULL, NULL, "are known in sequences, sources and clocks"},
     {"clocks", "clocks_unbounded", NULL, "clocks", "have no bound on how wrong their clock may be"},

@@ -26,6 +26,7 @@ static const struct {
     {"failed_source", "had theirs where a file could not be read"},
     {"unrecognised", "had theirs where a file was not recognised"},
     {"unattached", "had theirs where records could not be joined to a request"},
+    {"interrupted", "may have theirs in files that were not read, since the reading was stopped"},
     {"markers", "had theirs where marks that were searched for are not all known"},
     {NULL, "had theirs where evidence is missing for another reason"},
 };

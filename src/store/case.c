@@ -41,8 +41,10 @@ static int check_path(const char *path, struct stat *st, struct err *err)
 		return not_a_case(path, "it is a folder", err);
 	if (!S_ISREG(st->st_mode))
 		return not_a_case(path, "it is not a regular file", err);
-	if (!st->st_size)
-		return not_a_case(path, "the file is empty", err);
+	if (!st->st_size) {
+		not_a_case(path, "the file is empty", err);
+		return err_hint(err, "where 'pagetrail ingest' was stopped when it made it, run it again");
+	}
 	return 0;
 }
 
@@ -112,18 +114,28 @@ static int read_pragma(struct case_file *c, const char *pragma, int64_t *ret, st
 	return 0;
 }
 
+int case_unmade(struct case_file *c, struct err *err)
+{
+	not_a_case(c->path, "its making was stopped, and nothing is in it yet", err);
+	return err_hint(err, "run 'pagetrail ingest' with the same arguments again: it begins anew");
+}
+
 /* First real access to the file. */
 static int check_header(struct case_file *c, struct err *err)
 {
-	int64_t tables, id, version;
+	int64_t tables, id, version, any = 1;
 	int r = read_pragma(c, "SELECT count(*) FROM sqlite_schema WHERE name IN ('case_info','source','journal')",
 			    &tables, err);
 	if (!r)
 		r = read_pragma(c, "PRAGMA application_id", &id, err);
 	if (!r)
 		r = read_pragma(c, "PRAGMA user_version", &version, err);
+	if (!r && !id && !tables)
+		r = read_pragma(c, "SELECT count(*) FROM sqlite_schema", &any, err);
 	if (r)
 		return r;
+	if (!any)
+		return case_unmade(c, err);
 	if (id == CASE_UNFINISHED_ID) {
 		not_a_case(c->path, "an unfinished salvage, which lacks a part of what it will hold", err);
 		return err_hint(err, "run 'pagetrail salvage' again: it replaces this file");

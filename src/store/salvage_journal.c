@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pagetrail/begun.h"
 #include "pagetrail/buf.h"
 #include "salvage.h"
 
@@ -178,6 +179,28 @@ static int save_info(struct salvage *v, bool proved, struct err *err)
 	return r;
 }
 
+/* Runs that did not end: what they did not read, a salvage does not bring back. */
+static int keep_begun(struct salvage *v, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf key = BUF_INIT(MIB);
+	struct err e = {0};
+	int r = sql_prepare(&s, v->from, "SELECT key, value FROM main.case_info WHERE " BEGUN_IS("key"), &e);
+	while (!r && (r = sql_step(s, &e)) == 1) {
+		buf_clear(&key);
+		r = buf_add_text(&key, sql_get_text(s, 0), err);
+		if (!r)
+			r = case_info_set(v->to, key.ptr, sql_get_text(s, 1), err);
+		if (r)
+			return r;
+	}
+	if (!r || salvage_goes_on(r))
+		return 0;
+	if (err)
+		*err = e;
+	return r;
+}
+
 /* A first row, as a new case has one. */
 static int first_row(struct salvage *v, struct err *err)
 {
@@ -226,6 +249,8 @@ int salvage_journal(struct salvage *v, struct sealed_list *ret, struct err *err)
 		r = salvage_walk(v, JOURNAL_ROWS, on_row, &w, &holes, err);
 	if (!r)
 		r = save_info(v, w.expect > 1, err);
+	if (!r)
+		r = keep_begun(v, err);
 	if (!r)
 		r = load_sealed(v->to, ret, err);
 	if (!r && w.expect == 1) {

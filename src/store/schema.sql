@@ -4,7 +4,7 @@
 
 -- ---- custody
 CREATE TABLE case_info(
-  key   TEXT PRIMARY KEY,          -- id, title, tool, created_at, derived_from
+  key   TEXT PRIMARY KEY,          -- id, title, tool, derived_from, begun:PATH (a run of ingest that did not end) …
   value TEXT NOT NULL
 ) STRICT;
 
@@ -129,11 +129,11 @@ CREATE TABLE name_block(           -- which requests may have a name or an id: h
 
 CREATE TABLE gap(
   gap    INTEGER PRIMARY KEY,
-  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock, clock_step, boot, unattached, quiet, rotation, markers, unanswered
+  kind   TEXT NOT NULL,            -- sequence, unparsed, failed_source, unrecognised, torn, clock, clock_step, boot, unattached, quiet, rotation, markers, unanswered, interrupted
   source INTEGER REFERENCES source,
   worker INTEGER REFERENCES worker,
   from_ns INTEGER, to_ns INTEGER,
-  missing INTEGER,                 -- how many records; of a rotation: files; of a clock: requests; unanswered: answers; unattached: as effect says
+  missing INTEGER,                 -- how many records; of a rotation, interrupted: files; of a clock: requests; unanswered: answers; unattached: as effect says
   effect TEXT NOT NULL,
   refs   TEXT NOT NULL
 ) STRICT;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # stopped.py - signals during ingest, and progress: a line on a terminal, JSON lines when asked for, else nothing
+import contextlib
 import fcntl
 import json
 import os
@@ -8,13 +9,14 @@ import pty
 import re
 import shlex
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
 import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from run import PAGETRAIL, Box, expect
+from run import PAGETRAIL, Box, expect, one_line_error, restamp
 
 PROGRAM = os.path.abspath(PAGETRAIL)
 FIELDS = {"phase", "bytes", "records", "bytes_per_s", "elapsed_s", "stored_bytes", "total_bytes", "left_s", "path"}
@@ -71,6 +73,78 @@ with Box() as box:
     box.run("scope", "late.ptc", code=(0, 1))
     box.run("ingest", "late.ptc", "in dir")
     expect(box.json("verify", "late.ptc")["content_digest"] == want, "the same digest after a stop in the last step")
+
+    # stopped before a file was begun: the case knows what it lacks, until each path was read to the end
+    def interrupted(case):
+        rows = [g for g in box.json("gaps", case, code=(0, 1))["rows"] if g["kind"] == "interrupted"]
+        info = box.json("info", case)["interrupted"]
+        totals = box.json("scope", case, code=1 if rows else (0, 1))["totals"]
+        expect(totals["gaps"].get("interrupted", 0) == len(info) == len(rows), f"all to say the same: {totals} {info} {rows}")
+        for r, i in zip(rows, info):
+            missing = None if i["files"] is None else i["files"] - i["files_begun"]
+            expect(r["missing"] == missing and r["unit"] in (None, "files") and i["path"] in r["effect"], f"how many: {r} {i}")
+        return {os.path.basename(i["path"]): (i["files"], i["files_begun"]) for i in info}
+
+    os.mkdir(box.path("none"))
+    box.write("none/empty.txt", "x\n")
+    p = subprocess.Popen([PROGRAM, "ingest", "k.ptc", "none", "-", "in dir", "--progress", "json"], cwd=box.dir,
+                         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    with open(box.path("in dir/gateway.jsonl"), "rb") as f:
+        p.stdin.write(f.read())  # and no end of it
+    p.stdin.flush()
+    p.stderr.readline()
+    p.kill()
+    p.wait()
+    p.stderr.close()
+    n = len(os.listdir(box.path("in dir")))
+    got = interrupted("k.ptc")
+    expect(got["in dir"] == (n, 0) and "-" in got, f"what was not begun, got {got}")
+    box.run("verify", "k.ptc")
+    said = " ".join(box.run("scope", "k.ptc", code=1).stdout.decode().split())
+    expect("NOTE: 'pagetrail ingest' was stopped" in said, f"scope to say it, got {said}")
+    for verb in ("exposures", "info", "gaps"):
+        said = " ".join(box.run(verb, "k.ptc", code=(0, 1)).stdout.decode().split())
+        expect("NOTE: 'pagetrail ingest' was stopped" in said, f"{verb} to say it, got {said}")
+    box.run("report", "k.ptc", "scope", "--out", "out")
+    limit = re.search(r'<limit [^>]*id="interrupted"[^>]*>', open(box.path("out/scope-1.xml")).read())[0]
+    expect(f'count="{len(got)}"' in limit, f"a limit of the report, got {limit}")
+    box.run("salvage", "k.ptc", "s.ptc", code=(0, 1))
+    expect(interrupted("s.ptc") == got, "a salvage to keep it")
+    os.mkdir(box.path("elsewhere"))
+    os.mkdir(box.path("elsewhere/in dir"))
+    box.write("elsewhere/in dir/a.txt", "y\n")
+    box.run("ingest", "k.ptc", "elsewhere/in dir", "none", code=(0, 3))
+    expect(interrupted("k.ptc").keys() == {"-", "in dir"}, f"another folder of that name is another: {interrupted('k.ptc')}")
+    os.rename(box.path("in dir"), box.path("moved"))
+    os.symlink("moved", box.path("in dir"))
+    box.run("ingest", "k.ptc", "./in dir/")
+    expect(interrupted("k.ptc").keys() == {"-"}, "files that were moved, under a link in their place")
+    box.run("ingest", "k.ptc", "-", stdin=b"", code=(0, 3))
+    expect(interrupted("k.ptc") == {}, "each path read to the end")
+    os.unlink(box.path("in dir"))
+    os.rename(box.path("moved"), box.path("in dir"))
+
+    # killed while the case was made: nobody reads "no response" out of it, and the next run makes it
+    box.write("made-0.ptc", b"")
+    with contextlib.closing(sqlite3.connect(box.path("made-1.ptc"))) as db:
+        db.execute("PRAGMA page_size=8192")
+        db.execute("PRAGMA journal_mode=WAL")
+    with open(box.path("made-1.ptc"), "r+b") as f:  # eight bytes at the end of each page are for its sum
+        page = bytearray(f.read())
+        page[20], page[105:107] = 8, (8184).to_bytes(2, "big")
+        f.seek(0)
+        f.write(page)
+    restamp(box.path("made-1.ptc"))
+    box.run("init", "made-2.ptc")
+    with contextlib.closing(sqlite3.connect(box.path("made-2.ptc"))) as db:
+        db.execute("DELETE FROM journal")
+        db.commit()
+    restamp(box.path("made-2.ptc"))
+    for i in range(3):
+        said = one_line_error(box.run("scope", f"made-{i}.ptc", code=4))
+        expect("another program" not in said and "'pagetrail ingest'" in said, f"the way out, got {said}")
+        box.run("ingest", f"made-{i}.ptc", "in dir/router.log")
+        box.run("scope", f"made-{i}.ptc", code=(0, 1))
 
     # JSON lines: phases in their order, numbers that grow
     p = box.run("ingest", "json.ptc", "in dir", "--progress", "json")
