@@ -215,7 +215,7 @@ def stopped_run(box, sig):
 with Box() as box:
     line = '{"ts":%d.%03d,"seq":%d,"worker":"decode-0","op":"alloc","rid":"r%d","pages":[[%d,4]]}\n'
     with open(box.path("part"), "w") as f:
-        for i in range(1000000):
+        for i in range(rounds(1000000, 400000)):
             f.write(line % (1788000000 + i // 1000, i % 1000, i, i, i * 4 % 4096))
     os.mkdir(box.path("big"))
     os.rename(box.path("part"), box.path("big/pages.jsonl"))
