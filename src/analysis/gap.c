@@ -408,7 +408,8 @@ static int gap_rejects(struct resolve *r, struct err *err)
 					.missing = sql_get_int(s, 1)};
 			g.effect = arena_printf(
 			    &r->arena,
-			    fused ? "%lld line%s run together of several records (%.*s): whose words are whose is not "
+			    fused ? "%lld line%s run together of two records or more (%.*s): whose words are whose is "
+				    "not "
 				    "known, what was said there is lost"
 			    : torn && text_is(src->status, "failed")
 				? "%lld record%s torn (%.*s): what was said there is lost"
