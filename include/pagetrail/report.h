@@ -50,6 +50,7 @@ struct report_options {
 	struct text holidays;        /* for business days (deadline.h); ptr NULL: none are known */
 	const char *zone;            /* where duties are owed; NULL: UTC */
 	int64_t as_of_ns;
+	int64_t now_ns; /* nobody has signed later than this, or than as_of_ns */
 	/* of the deployment: the time that is judged, and the one that age counts against; TIME_UNKNOWN: not given */
 	int64_t deploy_at_ns, deploy_age_ns;
 	const char
@@ -60,6 +61,8 @@ struct report_options {
 	const struct analysis_params *params; /* as registered; what a person entered is printed as such; may be NULL */
 	const struct query_text *queries;
 	size_t n_queries;
+	/* Called for each thing in the answers that an approved paper may not have, where this is a draft. May be NULL. */
+	void (*on_remark)(void *ctx, struct text what);
 	/* Called for each file written, with its path. */
 	int (*on_file)(void *ctx, struct text path);
 	/* How the search for what is others' went; called before on_file(). May be NULL. */

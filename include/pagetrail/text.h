@@ -95,5 +95,7 @@ size_t text_put_utf8(char to[4], uint32_t c);
 int text_visible(struct text t, size_t max_bytes, struct buf *out, struct err *err) MUST_CHECK;
 /* What text_visible() made, back to the bytes: false when it has no escapes, or such as that never writes. */
 bool text_unvisible(struct text t, struct buf *out, struct err *err);
+/* Has it a letter or a digit that people see? Marks, blanks and what is invisible say nothing. */
+bool text_says_something(struct text t);
 /* Display columns of UTF-8 text (wide East Asian characters count two). */
 size_t text_columns(struct text t);

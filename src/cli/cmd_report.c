@@ -247,7 +247,9 @@ static int write_reports(int argc, char **argv, struct err *err)
 				   .queries = queries,
 				   .n_queries = n_queries,
 				   .on_file = on_file,
-				   .on_searched = on_searched};
+				   .on_searched = on_searched,
+				   .on_remark = say_note,
+				   .now_ns = system_now_ns()};
 	const struct option_spec options[] = {{"--out", OPTION_TEXT, &o.out_dir},
 					      {"--audience", OPTION_TEXT, &a.audience},
 					      {"--issue", OPTION_COUNT, &a.issue},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answers.c - what people said where the program leaves a blank, and which blanks are left
  *
- * An answer that fits no blank is an error, never ignored: somebody believes that it was said.
+ * An answer that fits no blank is an error, never ignored: somebody believes that it was said. answers_check.c judges what it says.
  */
 #include "side_file.h"
 
@@ -12,7 +12,7 @@ static bool names(xmlNodePtr n, const char *attr, struct text value)
 }
 
 /* regime: its id, or {NULL, 0}: a blank of f->kind. What is said of a field goes before what is said of its whole regime. */
-xmlNodePtr answer_of(const struct facts *f, struct text regime, struct text id)
+static xmlNodePtr find(const struct facts *f, struct text regime, struct text id)
 {
 	xmlNodePtr found = NULL;
 	for (xmlNodePtr n = f->answers ? xmlDocGetRootElement(f->answers)->children : NULL; n; n = n->next) {
@@ -29,6 +29,15 @@ xmlNodePtr answer_of(const struct facts *f, struct text regime, struct text id)
 			found = n;
 	}
 	return found;
+}
+
+int answer_of(struct facts *f, struct text regime, struct text id, xmlNodePtr *ret)
+{
+	*ret = find(f, regime, id);
+	int rc = *ret ? answer_judge(f, *ret) : 0;
+	if (rc == 1)
+		*ret = NULL;
+	return MIN(rc, 0);
 }
 
 xmlNodePtr answer_clock(const struct facts *f, struct text regime, struct text id)
@@ -80,21 +89,26 @@ static bool in_regime(const struct facts *f, struct text regime, struct text id,
 	return false;
 }
 
-static int check(const struct facts *f)
+static int check(struct facts *f)
 {
 	for (xmlNodePtr n = xmlDocGetRootElement(f->answers)->children; n; n = n->next) {
-		if (n->type != XML_ELEMENT_NODE || side_is(n, "sample"))
+		if (n->type != XML_ELEMENT_NODE)
 			continue;
 		struct text id = side_attr(n, "id"), regime = side_attr(n, "regime"), kind = side_attr(n, "kind");
 		bool clock = side_is(n, "clock");
-		bool fits = regime.ptr ? in_regime(f, regime, id, clock ? "clock" : "field") : blank_there(kind, id);
+		bool fits = side_is(n, "sample") ? true
+			    : regime.ptr         ? in_regime(f, regime, id, clock ? "clock" : "field")
+						 : blank_there(kind, id);
 		/* of a clock that never starts */
-		if (fits || (regime.ptr && side_is(n, "not-applicable") && in_regime(f, regime, id, "clock")))
-			continue;
-		err_set(f->err, ERR_INPUT, "the answers cannot be taken: line %ld: no %s '%.*s'%s%.*s", xmlGetLineNo(n),
-			clock ? "clock" : "blank", TEXT_ARG(id), regime.ptr || kind.ptr ? " of " : "",
-			TEXT_ARG(regime.ptr ? regime : kind));
-		return err_hint(f->err, "the report names each of its blanks");
+		fits |= regime.ptr && side_is(n, "not-applicable") && in_regime(f, regime, id, "clock");
+		bool both = regime.ptr && !clock && !in_regime(f, regime, id, "field") && answer_clock(f, regime, id);
+		int rc = both   ? answer_refused(f, n, NULL, "its clock was started as well")
+			 : fits ? answer_check(f, n)
+				: answer_refused(f, n, NULL, "there is no such blank");
+		if (!fits)
+			err_hint(f->err, "the report names each of its blanks");
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

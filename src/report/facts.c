@@ -20,13 +20,14 @@ static int put_blanks(struct facts *f)
 	int rc = 0;
 	for (size_t i = 0; !rc && i < f->kind->n_blanks; i++) {
 		const struct blank *b = &f->kind->blanks[i];
-		xmlNodePtr node = put_node(f, list, "blank");
-		rc = put_attr(f, node, "id", text_of(b->id));
+		xmlNodePtr node = put_node(f, list, "blank"), answer;
+		rc = answer_of(f, (struct text){NULL, 0}, text_of(b->id), &answer);
+		if (!rc)
+			rc = put_attr(f, node, "id", text_of(b->id));
 		if (!rc)
 			rc = put_attr(f, node, "title", text_of(b->title));
 		if (!rc)
-			rc =
-			    put_answer(f, node, answer_of(f, (struct text){NULL, 0}, text_of(b->id)), text_of(b->text));
+			rc = put_answer(f, node, answer, text_of(b->text));
 	}
 	return rc;
 }
@@ -311,7 +312,7 @@ int facts_form(const struct kind *k, const struct report_options *o, struct buf 
 
 int facts_open(struct facts *f, struct case_file *c, const struct report_options *o, struct err *err)
 {
-	*f = (struct facts){.c = c, .o = o, .err = err, .scratch = BUF_INIT(1 * MIB)};
+	*f = (struct facts){.c = c, .o = o, .err = err, .approved = o->approved, .scratch = BUF_INIT(1 * MIB)};
 	f->json = json_new();
 	int rc = f->json ? 0 : err_nomem(err);
 	/* answers name them */

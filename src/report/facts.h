@@ -41,6 +41,7 @@ struct facts {
 	struct counted *counted; /* numbers of the whole case; NULL until asked for */
 	struct touched *touched; /* gaps and tenants; NULL until asked for */
 	xmlDocPtr answers;       /* of people; NULL: none were given */
+	bool approved;           /* the run, and so all that people say in it */
 	xmlDocPtr regimes;       /* duties to notify */
 	struct zone *zone;       /* where they are owed; NULL: UTC */
 	struct holidays *holidays;
@@ -111,11 +112,19 @@ int put_time(struct facts *f, xmlNodePtr parent, const char *name, int64_t ns) M
 
 /* --- answers.c: what people said where the program leaves a blank --- */
 int answers_read(struct facts *f) MUST_CHECK;
-/* An answer to a blank of f->kind, or (regime) to a field of it; NULL: none. */
-xmlNodePtr answer_of(const struct facts *f, struct text regime, struct text id);
+/* An answer to a blank of f->kind, or (regime) to a field of it; NULL: none that says something. */
+int answer_of(struct facts *f, struct text regime, struct text id, xmlNodePtr *ret) MUST_CHECK;
 xmlNodePtr answer_clock(const struct facts *f, struct text regime, struct text id);
 /* Its words and who said them; without one, what is asked, which is one more open blank. */
 int put_answer(struct facts *f, xmlNodePtr node, xmlNodePtr answer, struct text otherwise) MUST_CHECK;
+/* --- answers_check.c: is it signed, and may it be said? --- */
+/* ERR_INPUT with line and path: of the element, or of one attribute. */
+int answer_refused(struct facts *f, xmlNodePtr answer, const char *attr, const char *why) MUST_CHECK;
+/* What no paper may have, draft or not: nobody's answer, one of the future, a second one to the same. */
+int answer_check(struct facts *f, xmlNodePtr answer) MUST_CHECK;
+/* Where it enters a document. 1: it says nothing yet, its blank is open. What an approved paper may not say is refused, and a remark in a
+ * draft. */
+int answer_judge(struct facts *f, xmlNodePtr answer) MUST_CHECK;
 /* --- samples.c --- */
 int samples_check(struct facts *f) MUST_CHECK;
 int put_samples(struct facts *f) MUST_CHECK;

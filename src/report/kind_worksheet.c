@@ -52,19 +52,19 @@ static int put_clock(struct facts *f, xmlNodePtr parent, struct text regime, xml
 	static const char *const own[] = {"id", "citation"};
 	char tmp[40];
 	struct text id = side_attr(clock, "id");
-	xmlNodePtr answer = answer_clock(f, regime, id), node = put_node(f, parent, "clock");
+	xmlNodePtr answer = answer_clock(f, regime, id), node = put_node(f, parent, "clock"), never = NULL;
 	int64_t at = clock_at(f, regime, id);
 	int rc = copy_attrs(f, node, clock, own, ARRAY_SIZE(own));
 	if (!rc && answer && at == TIME_UNKNOWN)
-		rc = err_set(f->err, ERR_INPUT, "the answers cannot be taken: line %ld: no time that can be",
-			     xmlGetLineNo(answer));
+		rc = answer_refused(f, answer, "at", "no time that can be");
+	if (!rc)
+		rc = answer ? MIN(answer_judge(f, answer), 0) : answer_of(f, regime, id, &never);
 	if (!rc && answer)
 		rc = put_attr(f, node, "at", text_of(stamp_format(at, tmp, sizeof(tmp))));
 	if (!rc && answer)
 		rc = copy_attr(f, node, answer, "by");
 	if (!rc && answer)
 		rc = put_attr(f, node, "reason", side_text(answer));
-	xmlNodePtr never = answer ? NULL : answer_of(f, regime, id);
 	if (!rc && never)
 		rc = put_attr(f, node, "by", side_attr(never, "by"));
 	if (!rc && never)
@@ -120,7 +120,10 @@ static int put_field(struct facts *f, xmlNodePtr parent, struct text regime, xml
 	t->said += values > 0;
 	if (rc || !person)
 		return rc;
-	xmlNodePtr answer = answer_of(f, regime, side_attr(field, "id"));
+	xmlNodePtr answer;
+	rc = answer_of(f, regime, side_attr(field, "id"), &answer);
+	if (rc)
+		return rc;
 	t->answered += answer && side_is(answer, "answer");
 	t->not_applicable += answer && !side_is(answer, "answer");
 	return put_answer(f, put_node(f, node, "person"), answer, side_text(person));

@@ -503,24 +503,31 @@ static int all_documents(struct run *r)
 
 /* --- a run --- */
 
-/* The first rule that a person's text breaks. A blank that is left in it is its own affair. */
+struct note {
+	bool approved;
+	struct err *err;
+};
+
+/* The first rule that a person's text breaks. A blank that is left in a draft is its own affair. */
 static int refuse_words(void *ctx, const struct wording_fault *f)
 {
-	if (!strcmp(f->rule, "blank"))
+	const struct note *n = ctx;
+	if (!n->approved && !strcmp(f->rule, "blank"))
 		return 0;
-	err_set(ctx, ERR_INPUT, "the note says '%.*s' (rule %s)", TEXT_ARG(text_sub(f->words, 0, 80)), f->rule);
-	return err_hint(ctx, "%s", f->advice);
+	int rc =
+	    err_set(n->err, ERR_INPUT, "the note says '%.*s' (rule %s)", TEXT_ARG(text_sub(f->words, 0, 80)), f->rule);
+	err_hint(n->err, "%s", f->advice);
+	return rc;
 }
 
-static int check_note(struct text note, struct err *err)
+static int check_note(const struct report_options *o, struct err *err)
 {
-	struct err why = {0};
-	if (!text_utf8_valid(note))
+	struct note n = {o->approved, err};
+	if (!text_utf8_valid(o->note))
 		return err_set(err, ERR_INPUT, "the note is not UTF-8");
-	int rc = wording_check(note, WORDING_TEXT, refuse_words, &why, err);
-	if (why.code && err)
-		*err = why;
-	return why.code ? why.code : MIN(rc, 0);
+	if (!text_says_something(o->note))
+		return err_set(err, ERR_INPUT, "the note says nothing");
+	return wording_check(o->note, WORDING_TEXT, refuse_words, &n, err);
 }
 
 static int check(const struct kind *k, const struct report_options *o, struct err *err)
@@ -545,7 +552,7 @@ static int check(const struct kind *k, const struct report_options *o, struct er
 		err_set(err, ERR_USAGE, "%s tells of no whole incident: it cannot be IODEF", o->kind);
 		return err_hint(err, "scope and public can");
 	}
-	return o->note.len ? check_note(o->note, err) : 0;
+	return o->note.len ? check_note(o, err) : 0;
 }
 
 static int make(struct run *r, const struct kind *k)

@@ -20,9 +20,9 @@ static int64_t number(xmlNodePtr sample, const char *name)
 
 static int refused(struct facts *f, xmlNodePtr sample, const char *why)
 {
-	err_set(f->err, ERR_INPUT, "the answers cannot be taken: line %ld: sample '%.*s': %s", xmlGetLineNo(sample),
-		TEXT_ARG(side_attr(sample, "id")), why);
-	return err_hint(f->err, "hits are of those drawn, and these of a population of 1 to %d", STATISTICS_MAX);
+	int rc = answer_refused(f, sample, NULL, why);
+	err_hint(f->err, "hits are of those drawn, and these of a population of 1 to %d", STATISTICS_MAX);
+	return rc;
 }
 
 int samples_check(struct facts *f)
@@ -32,9 +32,6 @@ int samples_check(struct facts *f)
 		int64_t all = number(s, "population"), drawn = number(s, "drawn"), hits = number(s, "hits");
 		if (all < 1 || all > STATISTICS_MAX || drawn < 1 || drawn > all || hits < 0 || hits > drawn)
 			rc = refused(f, s, "these numbers are of no sample");
-		for (xmlNodePtr o = side_next(s); o && !rc; o = side_next(o))
-			if (text_eq(side_attr(o, "id"), side_attr(s, "id")))
-				rc = refused(f, o, "it stands twice");
 	}
 	return rc;
 }
@@ -54,7 +51,9 @@ static int put_sample(struct facts *f, xmlNodePtr s)
 	int64_t all = number(s, "population"), drawn = number(s, "drawn"), hits = number(s, "hits");
 	struct count_range two, upper;
 	xmlNodePtr node = put_node(f, f->root, "sample");
-	int rc = 0;
+	int rc = MIN(answer_judge(f, s), 0);
+	if (rc)
+		return rc;
 	if (!statistics_population(all, drawn, hits, CONFIDENCE, SIDES_TWO, &two) ||
 	    !statistics_population(all, drawn, hits, CONFIDENCE, SIDES_UPPER, &upper))
 		return err_set(f->err, ERR_BUG, "a sample was taken that is none");

@@ -56,6 +56,20 @@ static int validate(xmlDocPtr doc, const struct report_options *o, const char *s
 	return rc;
 }
 
+/* Comments and instructions are not taken in, so that the text of an element is one piece. */
+static xmlDocPtr parse(struct text content)
+{
+	xmlParserCtxtPtr parser = xmlNewParserCtxt();
+	if (!parser)
+		return NULL;
+	parser->sax->comment = NULL;
+	parser->sax->processingInstruction = NULL;
+	xmlDocPtr doc = xmlCtxtReadMemory(parser, content.ptr ? content.ptr : "", (int)content.len, NULL, NULL,
+					  XML_PARSE_NONET | XML_PARSE_NOCDATA);
+	xmlFreeParserCtxt(parser);
+	return doc;
+}
+
 int side_file_read(xmlDocPtr *ret, const struct report_options *o, const char *schema, const char *what,
 		   struct text content, size_t max, struct err *err)
 {
@@ -63,7 +77,7 @@ int side_file_read(xmlDocPtr *ret, const struct report_options *o, const char *s
 	if (content.len > max)
 		return err_set(err, ERR_INPUT, "the %s is larger than %zu bytes", what, max);
 	xmlSetStructuredErrorFunc(&first, keep_fault);
-	xmlDocPtr doc = xmlReadMemory(content.ptr ? content.ptr : "", (int)content.len, NULL, NULL, XML_PARSE_NONET);
+	xmlDocPtr doc = parse(content);
 	int rc = 0;
 	if (!doc)
 		rc = refuse(what, &first, err);

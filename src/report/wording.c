@@ -106,7 +106,8 @@ static const struct rule rules[] = {
      "\\b|\\b(?:yesterday|last\\s+(?:week|month|night))\\b",
      NULL, "a date as 2026-09-09: it is read in many places, and long after"},
     {"zero", "\\bnone\\s+(?:of|was|were)\\b|\\bzero\\s+" PERSONS "\\b", N_OF_M, "0, with its population"},
-    {"blank", "\\[TO\\ BE\\ COMPLETED|\\[TBD\\]|\\bTODO\\b|\\[INSERT\\b", NULL, "a person has to fill this in"},
+    {"blank", "\\[TO\\ BE\\ COMPLETED|\\bTB[ACD]\\b|\\bT\\.B\\.[ACD]\\.|\\bTODO\\b|\\bFIXME\\b|\\[INSERT\\b", NULL,
+     "a person has to fill this in"},
 };
 
 const struct wording_rule_info wording_rules[] = {

@@ -138,8 +138,8 @@ def late_log(box, one):
 def answers(box):
     """What people said is compared too; the delta has blanks of its own."""
     box.run("report", "case.ptc", "worksheet", "--out", "sheet")
-    box.write("a.xml", '<answers xmlns="urn:pagetrail:answers:1"><answer kind="worksheet" id="phase" by="A. Lead" on="2026-09-12">first &amp; "only"</answer>'
-              '<clock regime="gdpr33" id="aware" at="2026-09-11T09:00:00Z" by="A. Lead" on="2026-09-11">seen by hand</clock></answers>')
+    box.write("a.xml", '<answers xmlns="urn:pagetrail:answers:1"><answer kind="worksheet" id="phase" by="A. Lead" on="2020-09-12">first &amp; "only"</answer>'
+              '<clock regime="gdpr33" id="aware" at="2026-09-11T09:00:00Z" by="A. Lead" on="2020-09-12">seen by hand</clock></answers>')
     root, n, _ = delta(box, "case.ptc", "sheet/worksheet-1.xml", "said", "--answers", "a.xml")
     keys = {(r[0][0], r[1][0]) for r in changes(root, "answers")}
     expect({("blanks", "phase"), ("gdpr33", "clock, aware")} <= keys and any(k[1].startswith("due, ") for k in keys), f"answers, clocks, and what falls due: {keys}")

@@ -16,7 +16,7 @@ from run import Box, expect, rounds
 
 RNG = os.path.abspath("reports/report.rng")
 FORMS = "json,md,txt,csv,sheet,iodef"
-BY = 'by="=1+1 &lt;b&gt; \u202e" on="2026-09-12"'
+BY = 'by="=1+1 &lt;b&gt; \u202e" on="2020-09-12"'
 
 
 def logs(box, names):

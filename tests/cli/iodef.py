@@ -11,7 +11,7 @@ import validators
 from run import Box, expect, one_line_error
 
 NS, IO = "{urn:pagetrail:report:1}", "{urn:ietf:params:xml:ns:iodef-2.0}"
-BY = 'by="Lead of the team" on="2026-09-12"'
+BY = 'by="Lead of the team" on="2020-09-12"'
 
 
 def flat(text):

@@ -16,7 +16,7 @@ from run import Box, expect, one_line_error
 
 NS = "{urn:pagetrail:report:1}"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BY = 'by="Lead of the team" on="2026-09-12"'
+BY = 'by="Lead of the team" on="2020-09-12"'
 HOSTILE = "\u202e=1+1 <script>alert(1)</script> & ]]> \x7f"
 
 
@@ -151,11 +151,62 @@ with Box() as box:
     # answers to nothing, by nobody, or in another shape
     for text, what in ((answers(f'<answer id="nothing" {BY}>x</answer>'), "nothing"), (answers(f'<answer regime="gdpr33" id="phase" {BY}>x</answer>'), "phase"),
                        (answers(f'<clock regime="gdpr33" id="begin" at="2026-09-11T11:00:00Z" {BY}>x</clock>'), "begin"),
-                       (answers('<answer id="phase" on="2026-09-12">x</answer>'), "line 1"), (answers(f'<answer id="phase" {BY}></answer>'), "line 1"),
+                       (answers('<answer id="phase" on="2020-09-12">x</answer>'), "line 1"), (answers(f'<answer id="phase" {BY}><!-- by nobody --></answer>'), "line 1"),
                        (answers(f'<clock regime="gdpr33" id="aware" at="2026-09-11T11:00:00" {BY}>x</clock>'), "line 1"), ("<answers", "line 1"), ("", "line")):
         expect(what in refused(text, "--answers"), f"{what} to be said")
     one_line_error(box.run("report", "case.ptc", "scope", "--regime", "gdpr33", "--out", "none", code=2))
     expect("gdpr33" in one_line_error(box.run("report", "case.ptc", "worksheet", "--regime", "nothing", "--out", "none", code=2)), "regimes to be named")
+
+    # signed by somebody, on a day that has come, once; with the path of what is wrong
+    for text, what in ((answers('<answer id="phase" by="\u00a0 \u200b" on="2020-09-12">x</answer>'), "line 1: answer[@id='phase']/@by: it names nobody"),
+                       (answers('<answer kind="public" id="fix" by="A" on="2199-01-12">x</answer>'), "answer[@kind='public'][@id='fix']/@on: this day is still to come"),
+                       (answers(f'<answer id="phase" {BY}>x</answer>', f'<answer id="phase" {BY}>y</answer>'), "answer[@id='phase']: it stands twice"),
+                       (answers(f'<answer id="phase" {BY}>x</answer>', f'<not-applicable id="phase" {BY}>y</not-applicable>'), "not-applicable[@id='phase']: it stands twice"),
+                       (answers(*(f'<clock regime="gdpr33" id="aware" at="2020-09-11T1{i}:00:00Z" {BY}>x</clock>' for i in range(2))), "[@regime='gdpr33'][@id='aware']: it stands twice"),
+                       (answers(f'<clock regime="gdpr33" id="aware" at="2020-09-11T11:00:00Z" {BY}>x</clock>', f'<not-applicable regime="gdpr33" id="aware" {BY}>y</not-applicable>'),
+                        "its clock was started as well"),
+                       (answers(f'<clock regime="gdpr33" id="aware" at="2020-09-11T11:00:00Z" {BY}> \u2060</clock>'), "it gives no reason"),
+                       (answers(f'<answer id="phase" by="A" on="2021-02-29">x</answer>'), "line 1"), (answers(f'<answer id="phase" by="A" on="2020-09-12+14:00">x</answer>'), "line 1")):
+        for mode in (), ("--approved",):
+            expect(what in refused(text, *mode, "--answers"), f"{what} to be said")
+    box.write("day.xml", answers('<answer id="phase" by="A" on="2199-01-12">first</answer>'))
+    sheet("--answers", "day.xml", "--as-of", "2199-01-12T00:00:00Z")
+
+    # what says nothing yet leaves its blank open, and words that no disclosure may use are told: in a draft; an approved paper is refused for each
+    box.run("report", "case.ptc", "public", "--out", "p")
+    blanks = [b.get("id") for b in ET.parse(box.path("p/public-1.xml")).getroot().findall(f"{NS}blanks/{NS}blank")]
+
+    def public(texts, *args, code=0):
+        box.write("p.xml", answers(*(f'<answer kind="public" id="{i}" {BY}>{texts.get(i, "said")}</answer>' for i in blanks)))
+        return box.run("report", "case.ptc", "public", "--out", "p", "--answers", "p.xml", *args, code=code)
+    nothing = [" ", "\u00a0", "\u200b\u00ad", "\u3164 \u2800", "\u0301", "\u2014", "...", "\U000e0041", "TODO", "TBD", "todo: who?", "t.b.d.", "[TO BE COMPLETED: x]",
+               "a<!-- -->TO<![CDATA[DO]]> TODO"]
+    for at in range(0, len(nothing), len(blanks)):
+        texts = dict(zip(blanks, nothing[at:]))
+        draft = public(texts).stderr.decode()
+        doc = ET.parse(box.path("p/public-1.xml")).getroot()
+        expect(doc.find(NS + "blanks").get("count") == str(len(texts)), f"{texts}: open blanks")
+        expect(re.findall(r"answer\[@kind='public'\]\[@id='(.*?)'\]: it says", draft) == list(texts), f"{texts}: to be told in a draft: {draft}")
+    for text in ("\u00a0", "TBD"):
+        line = one_line_error(public({"fix": text}, "--approved", code=3))
+        expect("line 1: answer[@kind='public'][@id='fix']: it says" in line, f"{text!r} not to be approved: {line}")
+    for text, rules in (("we believe no data was exposed; the bug was fixed; only a few customers", {"opinion", "no-absence", "fixed", "scope-word"}),
+                        ("`we believe` it", {"opinion"}), ("w<![CDATA[e be]]>lieve<!-- --> it", {"opinion"}), ("12 %", {"share"})):
+        draft = public({"fix": text})
+        expect(set(re.findall(r"\(rule ([a-z-]+)\)", draft.stderr.decode())) >= rules, f"{text}: {draft.stderr}")
+        told = len(box.json("lint", "p/public-1.html", code=1)["rows"])
+        expect(draft.stderr.count(b"\n") == told, f"as many as in the page, each once: {told}, {draft.stderr}")
+        line = one_line_error(public({"fix": text}, "--approved", code=3))
+        expect(re.search(r"line 1: answer\[@kind='public'\]\[@id='fix'\]: it says '.*' \(rule", line), f"{text} not to be approved: {line}")
+    expect(not public({"fix": "rolled out on 3 of 3 replicas"}, "--approved").stderr, "a whole paper")
+    box.json("lint", "p/public-1.html")
+    box.write("note", "TODO")
+    expect("TODO" in one_line_error(public({}, "--approved", "--note", "note", code=3)), "a note as well")
+    for element in ("clock", "sample"):
+        box.write("w.xml", answers(f'<clock regime="gdpr33" id="aware" at="2020-09-11T11:00:00Z" {BY}>we believe so</clock>' if element == "clock" else
+                                   (sample % ("x", "random", 10, 5, 1)).replace("by dice", "we believe so")))
+        p = box.run("report", "case.ptc", "worksheet", "--out", "w", "--answers", "w.xml")
+        expect(b"(rule opinion)" in p.stderr and p.stderr.count(b"\n") == 1, f"words of a {element}: {p.stderr}")
 
     # approved: complete, or refused
     line = one_line_error(box.run("report", "case.ptc", "worksheet", "--approved", "--answers", "a.xml", "--out", "none", code=3))

@@ -24,7 +24,7 @@ for f in source:
 
 ONLY = {"sqlite3.h": ("src/store/", "src/extension/"), "zstd.h": "src/store/", "pcre2.h": "src/base/", "hs.h": "src/base/", "simdjson": "src/base/", "openssl/": "src/base/",
         "archive.h": "src/ingest/", "libxml/": "src/report/", "libxslt/": "src/report/", "xlsxwriter": "src/report/",
-        "zlib.h": "src/report/", "curl/": "src/live/"}
+        "zlib.h": "src/report/", "utf8proc.h": "src/base/text_fold.c", "curl/": "src/live/"}
 for f in files:
     if not f.endswith((".c", ".h", ".cc")) or f.startswith("tests/") or not os.path.exists(f):
         continue

@@ -304,6 +304,35 @@ static void test_visible_all_bytes(void **state)
 	}
 }
 
+static void test_says_something(void **state)
+{
+	static const char *const nothing[] = {"",
+					      " \t",
+					      "...",
+					      "\xc2\xa0",
+					      "\xe2\x80\x8b",
+					      "\xe3\x85\xa4" /* filler */,
+					      "\xe2\xa0\x80" /* Braille blank */,
+					      "\xcc\x81" /* an accent on nothing */,
+					      "\xf3\xa0\x81\x81" /* tag A */,
+					      "\xff\xfe",
+					      "\xe2\x80\x94"};
+	static const char *const something[] = {"a",
+						"0",
+						" \xc3\xa9",
+						"\xe6\x9d\xb1",
+						"\xe2\x85\xa3" /* IV */,
+						"\xff"
+						"b"};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(nothing); i++)
+		if (text_says_something(text_of(nothing[i])))
+			fail_msg("%zu says something", i);
+	for (size_t i = 0; i < ARRAY_SIZE(something); i++)
+		if (!text_says_something(text_of(something[i])))
+			fail_msg("%zu says nothing", i);
+}
+
 static void test_columns(void **state)
 {
 	(void)state;
@@ -441,6 +470,7 @@ int main(void)
 	    cmocka_unit_test(test_visible_all_bytes),
 	    cmocka_unit_test(test_columns),
 	    cmocka_unit_test(test_digits),
+	    cmocka_unit_test(test_says_something),
 	    cmocka_unit_test(test_find),
 	    cmocka_unit_test(test_put_double),
 	};
