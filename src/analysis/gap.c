@@ -477,6 +477,8 @@ int gap_collect(struct resolve *r, struct err *err)
 	if (!res)
 		res = gap_begun(r, err);
 	if (!res)
+		res = gap_names(r, err);
+	if (!res)
 		gap_times(r);
 	return res ? res : gap_silences(r, err);
 }

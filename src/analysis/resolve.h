@@ -165,8 +165,8 @@ struct worker {
 	int64_t id, first_ns, last_ns;
 	uint32_t boots_from, n_boots; /* in r->boots, sorted by start */
 	uint8_t role;
-	uint8_t source_role; /* as the user gave it */
-	bool ranked, has_ranks, used, page_log, has_boots;
+	uint8_t source_role;                                           /* as the user gave it */
+	bool ranked, has_ranks, used, page_log, engine_log, has_boots; /* engine_log: legs or loads */
 	/* its page log: one source, every record with a later seq than the last, sizes with every boot, reads logged */
 	bool page_unordered, page_reads;
 	uint32_t page_source; /* rank + 1 */
@@ -611,4 +611,5 @@ int gap_collect(struct resolve *r, struct err *err) MUST_CHECK;
 int gap_silences(struct resolve *r, struct err *err) MUST_CHECK; /* gap_quiet.c */
 int gap_asked(struct resolve *r, struct err *err) MUST_CHECK;    /* gap_asked.c */
 int gap_begun(struct resolve *r, struct err *err) MUST_CHECK;    /* gap_begun.c */
+int gap_names(struct resolve *r, struct err *err) MUST_CHECK;    /* gap_names.c */
 int gap_write(struct resolve *r, struct err *err) MUST_CHECK;

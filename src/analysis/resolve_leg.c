@@ -373,6 +373,7 @@ static int leg_row(struct resolve *r, uint32_t source, const struct event_batch 
 	if (res)
 		return res;
 	worker_seen(r, s.worker, s.lo, s.hi, &s.ref);
+	worker_at(r, s.worker)->engine_log = true;
 	if (s.role)
 		worker_at(r, s.worker)->saw_role[s.role] = true;
 	if (!s.rid && !s.room)
@@ -409,6 +410,7 @@ static int load_row(struct resolve *r, uint32_t source, const struct event_batch
 	worker_at(r, worker)->load_prefill |= text_is(what, "prefill");
 	worker_at(r, worker)->load_decode |= text_is(what, "decode");
 	worker_seen(r, worker, at, at, &ref);
+	worker_at(r, worker)->engine_log = true;
 	return 0;
 }
 

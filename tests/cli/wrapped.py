@@ -136,6 +136,16 @@ def whose(box, lines, times):
     names = {r["worker"] for k in KINDS for r in box.json("sql", "said.ptc", f"SELECT DISTINCT worker FROM {k}_events")["rows"]}
     expect("decode-9" not in names, f"the wrapper is not asked then, got {names}")
 
+    # compose puts a number behind the name that a page log has: told, and joined only where somebody says so
+    shutil.copy(box.path("r/logs/decode-0.pages.jsonl"), box.path("x/decode-0.pages.jsonl"))
+    box.write("x/two.log", wrap.compose(lines, times, name="decode-0-1"))
+    for case, args, told in (("two.ptc", (), 1), ("joined.ptc", ("--worker", "decode-0"), 0)):
+        ingest(box, case, "x/two.log", *args)
+        ingest(box, case, "x/decode-0.pages.jsonl")
+        gaps = [g for g in box.json("gaps", case, code=(0, 1))["rows"] if "may be of one worker" in g["effect"]]
+        expect(len(gaps) == told and all("decode-0-1" in g["effect"] and g["worker"] == "decode-0" and g["refs"] for g in gaps),
+               f"{case}: two names that may be one worker's, got {gaps}")
+
 
 def zones(box, lines):
     """Local times inside of a wrapper that says UTC tell the zone; a zone that was given is kept."""
