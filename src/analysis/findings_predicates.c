@@ -93,6 +93,7 @@ struct served {
 	const struct served_boot *prefill_boot, *decode_boot;
 };
 
+/* A leg that only a page log knows does not stand before one that the engine tells of, under another name of its worker. */
 static struct served find_served(const struct evidence_of *e)
 {
 	struct served s = {0};
@@ -102,8 +103,9 @@ static struct served find_served(const struct evidence_of *e)
 		if (l->attempt != attempt)
 			continue;
 		if (l->role == AS_PREFILL) {
-			s.prefill = l;
-		} else if (!s.decode || answers(l)) {
+			if (!s.prefill || speaks(l) || !speaks(s.prefill))
+				s.prefill = l;
+		} else if (!s.decode || (answers(l) && (speaks(l) || !speaks(s.decode)))) {
 			s.decode = l;
 			if (l->role == AS_UNIFIED)
 				s.prefill = l;

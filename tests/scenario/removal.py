@@ -307,9 +307,12 @@ class Fleet:
     def misplaced(self, n):
         """The same logs, some under a name that is another worker's, nobody's, or in another's file."""
         logs = [f for f in self.files if f.endswith(".log") and f.split("-")[0] in ("prefill", "decode", "unified")]
+        paged = [f for f in logs if f.replace(".log", ".pages.jsonl") in self.files]
         for i in range(n):
             a, b = self.random.sample(logs, 2)
-            how = ("swapped", "appended", "rotated", "renamed", "merged")[i % 5]
+            how = ("swapped", "appended", "rotated", "renamed", "merged", "renamed, page log cut")[i % 6]
+            if how == "renamed, page log cut" and paged:
+                a = self.random.choice(paged)
             with tempfile.TemporaryDirectory(prefix="removal-") as top:
                 to = os.path.join(top, "logs")
                 shutil.copytree(self.logs, to)
@@ -320,8 +323,15 @@ class Fleet:
                     os.rename(x + "-", y)
                 elif how == "rotated":
                     os.rename(x, y + ".1")
-                elif how == "renamed":
+                elif how.startswith("renamed"):
                     os.rename(x, os.path.join(to, "node7" + a[a.index("."):]))
+                    if "cut" in how and paged:
+                        pages = x.replace(".log", ".pages.jsonl")
+                        with open(pages, encoding="utf-8") as f:
+                            lines = f.readlines()
+                        at = self.random.randrange(len(lines) // 2)
+                        with open(pages, "w", encoding="utf-8") as o:
+                            o.writelines(lines[:at + 1] + lines[at + 1 + len(lines) // 8:])
                 else:
                     with open(x, encoding="utf-8") as f, open(y, encoding="utf-8") as g:
                         lines = [*g, *f]
@@ -411,14 +421,14 @@ class Fleet:
 
 
 for i in range(ROUNDS):
-    Fleet("incident", SEED + i, 300, 26, 6, 3, wrong=20).test()
-    Fleet("late_write", SEED + 1 + i, 2000, 4, 3, wrong=5).test()
-    Fleet("prefix_share", SEED + i, 100, 6, 2, wrong=5).test()
+    Fleet("incident", SEED + i, 300, 26, 6, 3, wrong=24).test()
+    Fleet("late_write", SEED + 1 + i, 2000, 4, 3, wrong=6).test()
+    Fleet("prefix_share", SEED + i, 100, 6, 2, wrong=6).test()
     Fleet("clean", SEED + i, 100, 6, 2, 1).test()
     Fleet("canary", SEED + i, 300, 12, 3).test()
 if not ROUNDS:  # some sources of each
     few = rounds(6, 2)
-    Fleet("incident", SEED, 300, few, few // 3, 1, singles=4 * few, wrong=5).test()
+    Fleet("incident", SEED, 300, few, few // 3, 1, singles=4 * few, wrong=6).test()
     Fleet("late_write", SEED + 1, 1000, 1, 1, singles=few).test()
     Fleet("prefix_share", SEED, 100, 1, 1, singles=max(few - 2, 1)).test()
     Fleet("clean", SEED, 100, 1, 1, 1, singles=max(few - 2, 1)).test()
