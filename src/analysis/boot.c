@@ -516,6 +516,8 @@ static uint32_t boot_running(const struct resolve *r, uint32_t worker, int64_t a
 {
 	const struct worker *w = worker_at(r, worker);
 	bool skipped = false; /* the start of another server ended nothing */
+	if (is_mixed(r, worker))
+		return NO_INDEX;
 	if (at == UNKNOWN)
 		return w->n_boots == 1 && !is_strangers(role, boot_at(r, w->boots_from)->role) ? w->boots_from
 											       : NO_INDEX;

@@ -158,6 +158,15 @@ struct source_info {
 	uint32_t memo_worker;
 };
 
+struct time_stretch {
+	int64_t from, to;
+};
+enum { STRETCHES_MAX = 16 }; /* in a log with more of them several servers wrote */
+struct time_order {          /* of one log of a worker: where times fall back a new stretch begins */
+	uint32_t source, n;
+	struct time_stretch at[STRETCHES_MAX];
+};
+
 struct worker {
 	uint32_t name;
 	uint32_t base; /* index of the server this is a rank of; own index otherwise */
@@ -175,6 +184,9 @@ struct worker {
 	int64_t early_ns; /* first sign of life that is no boot event */
 	struct ref_node early_ref;
 	bool has_early;
+	struct time_order order; /* while its legs and loads are read */
+	bool mixed;              /* one of its logs holds those of several servers (resolve_mixed.c) */
+	struct ref_node mixed_ref;
 };
 
 enum boot_what { WHAT_START, WHAT_ARGS, WHAT_POOL, WHAT_READY, WHAT_SNAPSHOT, WHAT_STOP, WHAT_PAGE_BOOT, WHAT_UNREAD };
@@ -612,4 +624,8 @@ int gap_silences(struct resolve *r, struct err *err) MUST_CHECK; /* gap_quiet.c 
 int gap_asked(struct resolve *r, struct err *err) MUST_CHECK;    /* gap_asked.c */
 int gap_begun(struct resolve *r, struct err *err) MUST_CHECK;    /* gap_begun.c */
 int gap_names(struct resolve *r, struct err *err) MUST_CHECK;    /* gap_names.c */
+void mixed_see(struct resolve *r, uint32_t worker, uint32_t source, int64_t at, struct ref_node ref);
+void mixed_end(struct worker *w); /* behind the last of a kind of record */
+bool is_mixed(const struct resolve *r, uint32_t worker);
+int gap_mixed(struct resolve *r, struct err *err) MUST_CHECK;
 int gap_write(struct resolve *r, struct err *err) MUST_CHECK;

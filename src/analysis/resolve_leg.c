@@ -374,6 +374,7 @@ static int leg_row(struct resolve *r, uint32_t source, const struct event_batch 
 		return res;
 	worker_seen(r, s.worker, s.lo, s.hi, &s.ref);
 	worker_at(r, s.worker)->engine_log = true;
+	mixed_see(r, s.worker, source, s.at, s.ref);
 	if (s.role)
 		worker_at(r, s.worker)->saw_role[s.role] = true;
 	if (!s.rid && !s.room)
@@ -411,13 +412,22 @@ static int load_row(struct resolve *r, uint32_t source, const struct event_batch
 	worker_at(r, worker)->load_decode |= text_is(what, "decode");
 	worker_seen(r, worker, at, at, &ref);
 	worker_at(r, worker)->engine_log = true;
+	mixed_see(r, worker, source, at, ref);
 	return 0;
+}
+
+static int load_kind(struct resolve *r, enum event_kind kind, uint32_t columns, row_fn fn, struct err *err)
+{
+	int res = load_each(r, kind, columns, fn, err);
+	for (uint32_t i = 0; i < r->workers.n; i++)
+		mixed_end(worker_at(r, i));
+	return res;
 }
 
 int leg_load(struct resolve *r, struct err *err)
 {
-	int res = load_each(r, EVENT_LEG, RESOLVE_LEG, leg_row, err);
-	return res ? res : load_each(r, EVENT_LOAD, RESOLVE_LOAD, load_row, err);
+	int res = load_kind(r, EVENT_LEG, RESOLVE_LEG, leg_row, err);
+	return res ? res : load_kind(r, EVENT_LOAD, RESOLVE_LOAD, load_row, err);
 }
 
 /* --- rejections and truncations that name no request: only where one leg alone fits in time and length --- */

@@ -407,7 +407,8 @@ class Fleet:
             left, cuts = [f for f in self.files if f not in gone], replace or {}
             less = self.without(gone, replace, way)
             logs = {f.split(".")[0] for f in left if f.endswith(".pages.jsonl")}
-            compare(f"{self.name} {what}", whole, less, any(self.starts(f, h) for f, h in cuts.items() if f.split(".")[0] not in logs))
+            compare(f"{self.name} {what}", whole, less, any(
+                self.starts(f, h) for f, h in cuts.items() if f.split(".")[0] not in logs or cuts.get(f.split(".")[0] + ".pages.jsonl") == h))
             loss_named(f"{self.name} {what}", less, logs, {f.split(".")[0] for f, h in cuts.items() if f in left and self.goes_on(f, h)})
 
         with ThreadPoolExecutor(2) as pool:

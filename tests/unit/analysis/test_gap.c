@@ -416,6 +416,30 @@ static void test_probes_without_answer(void **state)
 			    "not_understood 1, not_sent 1);");
 }
 
+/* Logs of two servers, one behind the other; and parts of one log in the wrong order. */
+static void test_several_servers(void **state)
+{
+	for (int parts = 0; parts < 2; parts++) {
+		if (parts) {
+			fixture_teardown(state);
+			fixture_setup(state);
+		}
+		int64_t d = source("d.log", "d", NULL);
+		put(d, EVENT_BOOT, parts ? 90000 : 0, "what=start engine=sglang version=0.5.9 role=decode");
+		for (int i = 0; i < 8; i++) {
+			char line[128];
+			double at = i % 4 * 10000 + (i < 4 ? parts * 100000 : 0) + 10;
+			snprintf(line, sizeof(line), "what=finished rid=r%d role=decode input_tokens=%d", i, 100 + i);
+			put(d, EVENT_LEG, at, line);
+		}
+		resolve();
+		assert_string_equal(rows("SELECT kind, w.name, json_array_length(refs) FROM gap LEFT JOIN "
+					 "worker w USING(worker)"),
+				    parts ? "" : "boot|d|1;");
+		assert_string_equal(rows("SELECT count(*), count(boot) FROM leg"), parts ? "8|8;" : "8|0;");
+	}
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -440,6 +464,7 @@ int main(void)
 	    CASE(test_unanswered),
 	    CASE(test_unanswered_many),
 	    CASE(test_probes_without_answer),
+	    CASE(test_several_servers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
