@@ -157,6 +157,7 @@ static bool read_bar(struct text *t, struct wrapped *w)
 	rest = skip_paint(text_from(rest, n));
 	while (blanks < 128 && take_char(&rest, ' '))
 		blanks++;
+	rest = skip_paint(rest);
 	if (n < 2 || !small || !blanks || !take_char(&rest, '|'))
 		return false;
 	numbered = name.ptr[n - 1] >= '0' && name.ptr[n - 1] <= '9';
@@ -167,7 +168,7 @@ static bool read_bar(struct text *t, struct wrapped *w)
 		return false;
 	w->container = name;
 	read_task(w);
-	*t = rest;
+	*t = skip_paint(rest); /* compose paints name, bar and blank */
 	return true;
 }
 
