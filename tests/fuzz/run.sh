@@ -7,7 +7,7 @@ build=build-fuzz
 CC=clang CXX=clang++ MESON_ARGS="-Db_sanitize=address,undefined -Db_lundef=false \
 	-Dc_args=-fsanitize=fuzzer-no-link -Dcpp_args=-fsanitize=fuzzer-no-link" sh src/setup.sh "$build"
 ninja -C "$build"
-for target in parser wrapper column rows codec text map policy; do
+for target in parser wrapper column rows codec text map policy xml; do
 	corpus=$build/corpus-$target
 	mkdir -p "$corpus"
 	if [ "$target" = parser ] || [ "$target" = wrapper ]; then # the samples are the seeds; the first byte chooses
@@ -22,6 +22,9 @@ for target in parser wrapper column rows codec text map policy; do
 	fi
 	if [ "$target" = map ]; then
 		cp tests/fuzz/map/*.json "$corpus/"
+	fi
+	if [ "$target" = xml ]; then
+		cp tests/parsers/sbom/xml_*.log "$corpus/"
 	fi
 	echo "== $target, $seconds s"
 	"$build/tests/fuzz-$target" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -max_len=65536 \
