@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* literals.c - literals.h over Hyperscan (or Vectorscan, which has the same interface) */
-#include "pagetrail/literals.h"
+/* literals.c - literals.h: long strings by their blocks, short ones by Hyperscan (or Vectorscan, which has the same interface)
+ *
+ * For strings from BLOCKS_MIN on, which markers and most of their spellings are, blocks are compiled in a twentieth of the time and
+ * searched faster.
+ */
+#include "literal_blocks.h"
 
 #include <hs.h>
 #include <stdlib.h>
@@ -11,7 +15,7 @@
 /* What the library looks for are windows of WINDOW bytes, which is what it compiles and finds fastest: of each string the one that the
  * fewest others have, or all of a short one. Whether the whole string stands around one is looked up here, among the strings that would
  * stand at the same place. */
-enum { WINDOW = 8, PLACES = 16, COUNT_BITS = 22 };
+enum { WINDOW = 8, COUNT_BITS = 22 };
 
 struct window {
 	struct text text;
@@ -22,8 +26,9 @@ struct window {
 struct literals {
 	hs_database_t *db;
 	struct text *list;
-	struct window *windows; /* by their text: an id is that of the first of equal ones */
-	size_t n;
+	struct literal_blocks *blocks;
+	struct window *windows; /* of short strings, by their text: an id is that of the first of equal ones */
+	size_t n;               /* windows */
 };
 
 struct literals_thread {
@@ -39,10 +44,19 @@ static int fault(struct err *err, hs_error_t e, const char *what)
 	return err_set(err, ERR_BUG, "%s: fault %d of the search library", what, (int)e);
 }
 
+static bool is_short(struct text t)
+{
+	return t.len < BLOCKS_MIN;
+}
+
+static size_t place_count(struct text t)
+{
+	return t.len - WINDOW + 1;
+}
+
 static size_t place(struct text t, size_t i)
 {
-	size_t n = MIN(t.len - WINDOW + 1, (size_t)PLACES);
-	return t.len - WINDOW - (n > 1 ? i * (t.len - WINDOW) / (n - 1) : 0);
+	return t.len - WINDOW - i;
 }
 
 static unsigned char *count_of(unsigned char *counts, struct text t, size_t i)
@@ -53,8 +67,8 @@ static unsigned char *count_of(unsigned char *counts, struct text t, size_t i)
 /* How many strings have it is only estimated: one that is taken for more common than it is, does no harm. */
 static struct text rarest(unsigned char *counts, struct text t)
 {
-	size_t n = MIN(t.len - WINDOW + 1, (size_t)PLACES), best = 0;
-	for (size_t i = 1; i < n; i++)
+	size_t best = 0;
+	for (size_t i = 1; i < place_count(t); i++)
 		if (*count_of(counts, t, i) < *count_of(counts, t, best))
 			best = i;
 	return text_sub(t, place(t, best), WINDOW);
@@ -90,23 +104,25 @@ static struct window window_of(const struct text *list, size_t which, struct tex
 	return (struct window){w, (uint32_t)which, (uint32_t)(t->ptr + t->len - w.ptr - w.len), 0};
 }
 
-static int choose_windows(struct literals *l, struct err *err)
+static int choose_windows(struct literals *l, size_t n_list, struct err *err)
 {
+	size_t n = 0;
 	unsigned char *counts = calloc(1, (size_t)1 << COUNT_BITS);
 	l->windows = calloc(l->n, sizeof(*l->windows));
 	if (!counts || !l->windows) {
 		free(counts);
 		return err_nomem(err);
 	}
-	for (size_t i = 0; i < l->n; i++)
-		for (size_t k = 0; l->list[i].len > WINDOW && k < MIN(l->list[i].len - WINDOW + 1, (size_t)PLACES);
+	for (size_t i = 0; i < n_list; i++)
+		for (size_t k = 0; is_short(l->list[i]) && l->list[i].len > WINDOW && k < place_count(l->list[i]);
 		     k++) {
 			unsigned char *count = count_of(counts, l->list[i], k);
 			*count += *count < UINT8_MAX;
 		}
-	for (size_t i = 0; i < l->n; i++)
-		l->windows[i] =
-		    window_of(l->list, i, l->list[i].len > WINDOW ? rarest(counts, l->list[i]) : l->list[i]);
+	for (size_t i = 0; i < n_list; i++)
+		if (is_short(l->list[i]))
+			l->windows[n++] =
+			    window_of(l->list, i, l->list[i].len > WINDOW ? rarest(counts, l->list[i]) : l->list[i]);
 	free(counts);
 	qsort_r(l->windows, l->n, sizeof(*l->windows), by_text, l->list);
 	for (size_t i = 0, k; i < l->n; i = k) {
@@ -118,13 +134,16 @@ static int choose_windows(struct literals *l, struct err *err)
 	return 0;
 }
 
-static int compile(struct literals *l, struct err *err)
+static int compile(struct literals *l, size_t n_list, struct err *err)
 {
+	hs_error_t able = hs_valid_platform();
+	if (able != HS_SUCCESS)
+		return fault(err, able, "platform");
 	const char **texts = calloc(l->n, sizeof(*texts));
 	size_t *lens = calloc(l->n, sizeof(*lens)), n = 0;
 	unsigned *ids = calloc(l->n, sizeof(*ids));
 	hs_compile_error_t *why = NULL;
-	int rc = texts && lens && ids ? choose_windows(l, err) : err_nomem(err);
+	int rc = texts && lens && ids ? choose_windows(l, n_list, err) : err_nomem(err);
 	for (size_t i = 0; rc == 0 && i < l->n; i++) {
 		if (i && text_eq(l->windows[i].text, l->windows[i - 1].text))
 			continue;
@@ -150,9 +169,6 @@ static int compile(struct literals *l, struct err *err)
 
 int literals_compile(struct literals **ret, const struct text *list, size_t n, struct err *err)
 {
-	hs_error_t e = hs_valid_platform();
-	if (e != HS_SUCCESS)
-		return fault(err, e, "platform");
 	struct literals *l = calloc(1, sizeof(*l));
 	int rc = l ? 0 : err_nomem(err);
 	if (rc == 0 && n) {
@@ -161,10 +177,12 @@ int literals_compile(struct literals **ret, const struct text *list, size_t n, s
 	}
 	if (rc == 0 && n) {
 		memcpy(l->list, list, n * sizeof(*l->list));
-		l->n = n;
+		for (size_t i = 0; i < n; i++)
+			l->n += is_short(list[i]);
+		rc = literal_blocks_make(&l->blocks, l->list, n, err);
 	}
-	if (rc == 0 && n) /* without strings nothing is found, and nothing compiled */
-		rc = compile(l, err);
+	if (rc == 0 && l->n) /* without short strings nothing is compiled */
+		rc = compile(l, n, err);
 	if (rc < 0) {
 		literals_free(l);
 		return rc;
@@ -178,6 +196,7 @@ void literals_free(struct literals *l)
 	if (!l)
 		return;
 	hs_free_database(l->db);
+	literal_blocks_free(l->blocks);
 	free(l->windows);
 	free(l->list);
 	free(l);
@@ -250,10 +269,11 @@ int literals_search(const struct literals *l, struct literals_thread *t, struct 
 		    int (*found)(void *ctx, size_t which, size_t end), void *ctx, struct err *err)
 {
 	struct search s = {.l = l, .bytes = bytes, .found = found, .ctx = ctx};
-	if (!l->db || !bytes.len)
-		return 0;
 	if (bytes.len > INT32_MAX)
 		return err_set(err, ERR_BUG, "more bytes than are searched at once");
+	int rc = l->blocks ? literal_blocks_search(l->blocks, bytes, found, ctx) : 0;
+	if (rc || !l->db || !bytes.len)
+		return rc;
 	hs_error_t e = hs_scan(l->db, bytes.ptr, (unsigned)bytes.len, 0, t->scratch, on_match, &s);
 	if (e == HS_SCAN_TERMINATED)
 		return s.rc;

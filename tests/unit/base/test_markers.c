@@ -275,17 +275,19 @@ static void test_search(void **state)
 	unsigned seed = (unsigned)(getenv("PAGETRAIL_SEED") ? atoi(getenv("PAGETRAIL_SEED")) : 20260909);
 	print_message("seed %u\n", seed);
 	srand(seed);
-	for (int round = 0; round < 200; round++) {
+	for (int round = 0; round < 400; round++) {
 		char bytes[2000];
 		struct text list[40];
-		char store[40][24];
+		char store[40][40];
 		size_t len = (size_t)(rand() % (int)sizeof(bytes)), n = 1 + (size_t)(rand() % 40);
 		for (size_t i = 0; i < len; i++)
 			bytes[i] = (char)("ab\0\xff"[rand() % 4]);
 		for (size_t i = 0; i < n; i++) {
-			size_t k = 1 + (size_t)(rand() % 20);
+			size_t k = 1 + (size_t)(rand() % (int)sizeof(store[i]));
+			size_t from = len >= k ? (size_t)(rand() % (int)(len - k + 1)) : 0;
+			bool there = rand() % 2 && len >= k; /* long ones are not there by chance */
 			for (size_t c = 0; c < k; c++)
-				store[i][c] = (char)("ab\0\xff"[rand() % 4]);
+				store[i][c] = there ? bytes[from + c] : (char)("ab\0\xff"[rand() % 4]);
 			list[i] = (struct text){store[i], k};
 		}
 		struct literals *l = NULL;
