@@ -301,12 +301,15 @@ static int pair_add(struct resolve *r, struct shelf *pairs, uint32_t id, uint32_
 }
 
 /* Without any there is nothing that a gateway's own id could be. */
-static bool any_trace(const struct resolve *r)
+static int any_trace(struct resolve *r, bool *ret, struct err *err)
 {
-	for (uint32_t i = 0; i < r->lives.n; i++)
-		if (life_at(r, i)->trace_id)
-			return true;
-	return false;
+	int res = 0;
+	*ret = false;
+	for (uint32_t i = 0; i < r->lives.n && !*ret && !res; i++) {
+		*ret = life_at(r, i)->trace_id;
+		res = resolve_tick(r, err);
+	}
+	return res;
 }
 
 /* Lifetimes by the names that they share, each name's in order. */
@@ -402,12 +405,15 @@ static void join_traced(struct resolve *r, const uint32_t *node, size_t n)
 	}
 }
 
-static bool any_traced(const struct resolve *r)
+static int any_traced(struct resolve *r, bool *ret, struct err *err)
 {
-	for (uint32_t i = 0; i < r->legs.n; i++)
-		if (leg_at(r, i)->trace)
-			return true;
-	return false;
+	int res = 0;
+	*ret = false;
+	for (uint32_t i = 0; i < r->legs.n && !*ret && !res; i++) {
+		*ret = leg_at(r, i)->trace;
+		res = resolve_tick(r, err);
+	}
+	return res;
 }
 
 static int join_traces(struct resolve *r, struct err *err)
@@ -512,14 +518,19 @@ static int join_legs(struct resolve *r, struct err *err)
 
 int join_nodes(struct resolve *r, struct err *err)
 {
+	bool any;
 	int res = join_open(r, err);
 	if (!res && r->legs.n)
 		res = join_legs(r, err);
 	if (!res)
 		res = join_lives(r, RULE_RESPONSE_ID, err);
-	if (!res && any_trace(r))
+	if (!res)
+		res = any_trace(r, &any, err);
+	if (!res && any)
 		res = join_lives(r, RULE_TRACE_ID, err);
-	if (!res && any_traced(r))
+	if (!res)
+		res = any_traced(r, &any, err);
+	if (!res && any)
 		res = join_traces(r, err);
 	return res ? res : join_fits(r, err);
 }
