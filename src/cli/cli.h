@@ -161,8 +161,8 @@ int ask_int(struct case_file *c, const char *sql, int64_t *ret, struct err *err)
 /* --- keep.c: a file given to a verb becomes evidence of the case, which is correlated again where that changes something --- */
 int keep_file(const char *case_path, const char *path, const char *format, struct err *err) MUST_CHECK;
 
-/* --- write_file.c: to a file, whole or not at all; "-" is standard output. A file that is a case is not written over --- */
-int write_file(const char *file, struct text bytes, struct err *err) MUST_CHECK;
+/* --- write_file.c: to a file, whole or not at all, where place_check() lets it; "-" is standard output --- */
+int write_file(struct case_file *c, const char *kind, const char *file, struct text bytes, struct err *err) MUST_CHECK;
 
 /* --- explain.c: the reasoning behind one request's responses, as text, with the original lines --- */
 int explain_print(struct case_file *c, int64_t request, struct err *err) MUST_CHECK;

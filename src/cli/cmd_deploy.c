@@ -395,6 +395,8 @@ static int run(int argc, char **argv, struct err *err)
 	if (ask.as_of_ns != TIME_UNKNOWN)
 		ask_param(&ask, "as_of", stamp_format(ask.as_of_ns, as_of, sizeof(as_of)));
 	rc = ask_open(&c, args.at[0], &ask, err);
+	if (!rc)
+		rc = publish_allowed(&publish, c, err);
 	if (rc)
 		return rc;
 	asked.policy = ask.analysis.policy;

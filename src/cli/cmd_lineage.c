@@ -168,7 +168,7 @@ static int draw_pages(struct case_file *c, const struct ask *a, const char *name
 	struct picture_words w = {buf_text(&title), buf_text(&command), TIME_UNKNOWN, TIME_UNKNOWN};
 	if (!rc)
 		rc = bands_draw(p, &w, &svg, err);
-	return rc ? rc : write_file(file, buf_text(&svg), err);
+	return rc ? rc : write_file(c, "svg", file, buf_text(&svg), err);
 }
 
 /* --- the verb --- */

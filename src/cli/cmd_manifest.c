@@ -11,7 +11,7 @@ static struct {
 
 DEFINE_CLEANUP(struct manifest *, manifest_free)
 
-static int write_files(const struct manifest *m, struct rows *r, struct err *err)
+static int write_files(struct case_file *c, const struct manifest *m, struct rows *r, struct err *err)
 {
 	CLEANUP(buf_done) struct buf sums = BUF_INIT(SIGNED_MAX_BYTES), dfxml = BUF_INIT(SIGNED_MAX_BYTES);
 	CLEANUP(buf_done) struct buf statement = BUF_INIT(SIGNED_MAX_BYTES), envelope = BUF_INIT(2 * SIGNED_MAX_BYTES);
@@ -26,11 +26,11 @@ static int write_files(const struct manifest *m, struct rows *r, struct err *err
 	if (!rc)
 		rc = buf_add_char(&said, '[', err);
 	if (!rc && asked.sums)
-		rc = publish_file("sums", asked.sums, &sums, NULL, &said, r, err);
+		rc = publish_file(c, "sums", asked.sums, &sums, NULL, &said, r, err);
 	if (!rc && asked.dfxml)
-		rc = publish_file("dfxml", asked.dfxml, &dfxml, NULL, &said, r, err);
+		rc = publish_file(c, "dfxml", asked.dfxml, &dfxml, NULL, &said, r, err);
 	if (!rc && asked.statement)
-		rc = publish_file("statement", asked.statement, asked.signer ? &envelope : &statement, asked.signer,
+		rc = publish_file(c, "statement", asked.statement, asked.signer ? &envelope : &statement, asked.signer,
 				  &said, r, err);
 	if (!rc)
 		rc = buf_add_char(&said, ']', err);
@@ -56,16 +56,12 @@ static int add_extras(struct case_file *c, struct rows *r, struct err *err)
 		return rc;
 	rows_extra(r, "totals", buf_text(&totals));
 	rows_note(r, "%.*s", TEXT_ARG(buf_text(&said)));
-	return write_files(m, r, err);
+	return write_files(c, m, r, err);
 }
 
-static int check_options(struct err *err)
+static int check_options(const struct publish_name *files, size_t n, struct err *err)
 {
-	const struct publish_name files[] = {{"--sums", asked.sums, false},
-					     {"--dfxml", asked.dfxml, false},
-					     {"--statement", asked.statement, false},
-					     {"--key", asked.key, true}};
-	int rc = publish_check_files(files, ARRAY_SIZE(files), err);
+	int rc = publish_check_files(files, n, err);
 	if (!rc && asked.key && !asked.statement)
 		rc = err_set(err, ERR_USAGE, "--key is for --statement");
 	return rc ? rc : publish_key(&asked.signer, asked.key, err);
@@ -74,9 +70,16 @@ static int check_options(struct err *err)
 static int show(const char *path, struct ask *ask, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
-	int rc = check_options(err);
+	const struct publish_name files[] = {{"--sums", asked.sums, false},
+					     {"--dfxml", asked.dfxml, false},
+					     {"--statement", asked.statement, false},
+					     {"--key", asked.key, true},
+					     {"CASE", path, true}};
+	int rc = check_options(files, ARRAY_SIZE(files), err);
 	if (!rc)
 		rc = ask_open(&c, path, ask, err);
+	if (!rc)
+		rc = publish_places(c, files, ARRAY_SIZE(files), err);
 	return rc ? rc
 		  : ask_query(c, "manifest", ask,
 			      "source,file,member,status,format,worker,stored_bytes,records,unparsed,sha256",

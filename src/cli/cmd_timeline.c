@@ -107,7 +107,7 @@ static int draw(struct case_file *c, const struct ask *a, const struct window *w
 	words.command = buf_text(&command);
 	if (!rc)
 		rc = lanes_draw(l, &words, &svg, err);
-	return rc ? rc : write_file(file, buf_text(&svg), err);
+	return rc ? rc : write_file(c, "svg", file, buf_text(&svg), err);
 }
 
 static int run(int argc, char **argv, struct err *err)

@@ -55,5 +55,5 @@ int picture_graph(struct case_file *c, struct graph *g, const char *title, const
 	struct picture_words w = {buf_text(&heading), buf_text(&command), TIME_UNKNOWN, TIME_UNKNOWN};
 	if (!rc)
 		rc = graph_draw(g, &w, &dot, err);
-	return rc ? rc : write_file(file, buf_text(&dot), err);
+	return rc ? rc : write_file(c, "dot", file, buf_text(&dot), err);
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "pagetrail/place.h"
+
 enum { WORDS_MAX = 1000 };
 
 static bool is_digit(char c)
@@ -107,6 +109,15 @@ int publish_check_files(const struct publish_name *list, size_t n, struct err *e
 	return 0;
 }
 
+int publish_places(struct case_file *c, const struct publish_name *list, size_t n, struct err *err)
+{
+	int rc = 0;
+	for (size_t i = 0; i < n && !rc; i++)
+		if (list[i].file && !list[i].input)
+			rc = place_check(c, list[i].file, list[i].option + strlen("--"), err);
+	return rc;
+}
+
 static int check_needs(const char *option, bool given, const char *needs, bool there, struct err *err)
 {
 	return given && !there ? err_set(err, ERR_USAGE, "%s is for %s", option, needs) : 0;
@@ -144,6 +155,12 @@ int publish_check(struct publish *p, struct err *err)
 	return rc ? rc : publish_key(&p->signer, p->key, err);
 }
 
+int publish_allowed(const struct publish *p, struct case_file *c, struct err *err)
+{
+	const struct publish_name files[] = {{"--csaf", p->csaf, false}, {"--statement", p->statement, false}};
+	return publish_places(c, files, ARRAY_SIZE(files), err);
+}
+
 int publish_key(struct dsse_key **ret, const char *file, struct err *err)
 {
 	int rc = file ? dsse_key_load(ret, file, err) : 0;
@@ -174,12 +191,12 @@ int publish_sign(const struct dsse_key *k, const struct buf *payload, struct buf
 	return rc;
 }
 
-int publish_file(const char *kind, const char *file, const struct buf *bytes, const struct dsse_key *k,
-		 struct buf *said, struct rows *r, struct err *err)
+int publish_file(struct case_file *c, const char *kind, const char *file, const struct buf *bytes,
+		 const struct dsse_key *k, struct buf *said, struct rows *r, struct err *err)
 {
 	CLEANUP(buf_done) struct buf name = BUF_INIT(64 * KIB);
 	char hex[SHA256_HEX];
-	int rc = write_file(file, buf_text(bytes), err);
+	int rc = write_file(c, kind, file, buf_text(bytes), err);
 	if (!rc)
 		rc = hash_of(buf_text(bytes), hex, err);
 	if (!rc)
@@ -197,7 +214,8 @@ int publish_file(const char *kind, const char *file, const struct buf *bytes, co
 	return rc;
 }
 
-static int write_both(const struct publish *p, const struct deployed *d, struct rows *r, struct err *err)
+static int write_both(const struct publish *p, struct case_file *c, const struct deployed *d, struct rows *r,
+		      struct err *err)
 {
 	CLEANUP(buf_done) struct buf csaf = BUF_INIT(SIGNED_MAX_BYTES), statement = BUF_INIT(SIGNED_MAX_BYTES);
 	CLEANUP(buf_done) struct buf envelope = BUF_INIT(2 * SIGNED_MAX_BYTES), said = BUF_INIT(64 * KIB);
@@ -212,10 +230,10 @@ static int write_both(const struct publish *p, const struct deployed *d, struct 
 	if (!rc)
 		rc = buf_add_char(&said, '[', err);
 	if (!rc && p->statement)
-		rc = publish_file("statement", p->statement, p->signer ? &envelope : &statement, p->signer, &said, r,
+		rc = publish_file(c, "statement", p->statement, p->signer ? &envelope : &statement, p->signer, &said, r,
 				  err);
 	if (!rc && p->csaf)
-		rc = publish_file("csaf", p->csaf, &csaf, NULL, &said, r, err);
+		rc = publish_file(c, "csaf", p->csaf, &csaf, NULL, &said, r, err);
 	if (!rc)
 		rc = buf_add_char(&said, ']', err);
 	if (!rc)
@@ -243,7 +261,7 @@ int publish_write(const struct publish *p, struct case_file *c, const struct ask
 		rc = deployed_load(&d, c, &what, err);
 	if (rc)
 		return rc;
-	rc = write_both(p, d, r, err);
+	rc = write_both(p, c, d, r, err);
 	deployed_free(d);
 	return rc;
 }

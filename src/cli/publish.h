@@ -25,6 +25,8 @@ struct publish {
 
 /* Before anything is read: are the options of sense, and is the key one that signs? */
 int publish_check(struct publish *p, struct err *err) MUST_CHECK;
+/* With the case open, before rows are given out: may the files be written where they are to go? */
+int publish_allowed(const struct publish *p, struct case_file *c, struct err *err) MUST_CHECK;
 /* Makes both documents, then writes them; r is told of each. */
 int publish_write(const struct publish *p, struct case_file *c, const struct ask *a, int64_t at_ns, struct rows *r,
 		  struct err *err) MUST_CHECK;
@@ -37,9 +39,10 @@ struct publish_name {
 };
 /* No two of them are one file, and none that is written is standard output. */
 int publish_check_files(const struct publish_name *list, size_t n, struct err *err) MUST_CHECK;
+int publish_places(struct case_file *c, const struct publish_name *list, size_t n, struct err *err) MUST_CHECK;
 /* A key that signs; *ret is set also where it does not, and stays NULL when file is. */
 int publish_key(struct dsse_key **ret, const char *file, struct err *err) MUST_CHECK;
 int publish_sign(const struct dsse_key *k, const struct buf *payload, struct buf *out, struct err *err) MUST_CHECK;
 /* Writes bytes to file, tells r, and appends to said, which begins with '[', what it wrote; k: what signed it, or NULL. */
-int publish_file(const char *kind, const char *file, const struct buf *bytes, const struct dsse_key *k,
-		 struct buf *said, struct rows *r, struct err *err) MUST_CHECK;
+int publish_file(struct case_file *c, const char *kind, const char *file, const struct buf *bytes,
+		 const struct dsse_key *k, struct buf *said, struct rows *r, struct err *err) MUST_CHECK;

@@ -9,15 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_case(const char *file)
-{
-	char head[16] = "";
-	FILE *f = fopen(file, "re");
-	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
-	if (f)
-		fclose(f);
-	return n == sizeof(head) && !memcmp(head, "SQLite format 3", sizeof(head));
-}
+#include "pagetrail/place.h"
 
 static int refused(const char *file, struct err *err)
 {
@@ -47,7 +39,7 @@ static int write_through(const char *file, struct text bytes, struct err *err)
 	return f && write_out(f, bytes, false) ? 0 : refused(file, err);
 }
 
-int write_file(const char *file, struct text bytes, struct err *err)
+int write_file(struct case_file *c, const char *kind, const char *file, struct text bytes, struct err *err)
 {
 	struct stat st;
 	CLEANUP(buf_done) struct buf part = BUF_INIT(64 * KIB);
@@ -55,13 +47,12 @@ int write_file(const char *file, struct text bytes, struct err *err)
 		fwrite(bytes.ptr, 1, bytes.len, stdout); /* a failure is seen by system_flush() */
 		return 0;
 	}
+	int rc = place_check(c, file, kind, err);
+	if (rc)
+		return rc;
 	if (!stat(file, &st) && !S_ISREG(st.st_mode))
 		return write_through(file, bytes, err);
-	if (is_case(file)) {
-		err_set(err, ERR_USAGE, "'%s' is a database, perhaps a case: it is not written over", file);
-		return err_hint(err, "name another file");
-	}
-	int rc = buf_printf(&part, err, "%s.XXXXXX", file);
+	rc = buf_printf(&part, err, "%s.XXXXXX", file);
 	if (rc)
 		return rc;
 	int fd = mkostemp(part.ptr, O_CLOEXEC);

@@ -13,6 +13,7 @@
 #include "pagetrail/buf.h"
 #include "pagetrail/digest.h"
 #include "pagetrail/limits.h"
+#include "pagetrail/place.h"
 
 enum { SYNC_EACH = 8 }; /* more files than that are synced together, at the end */
 
@@ -23,6 +24,7 @@ struct file {
 };
 
 struct output {
+	struct case_file *c;
 	char *dir;
 	struct file *files;
 	size_t n, cap;
@@ -61,7 +63,7 @@ static int make_dir(struct output *o, const char *path, struct err *err)
 	return ERR_IO;
 }
 
-int output_open(struct output **ret, const char *dir, struct err *err)
+int output_open(struct output **ret, struct case_file *c, const char *dir, struct err *err)
 {
 	struct output *o = calloc(1, sizeof(*o));
 	int rc = o && (o->dir = strdup(dir)) ? make_dir(o, dir, err) : err_nomem(err);
@@ -69,6 +71,7 @@ int output_open(struct output **ret, const char *dir, struct err *err)
 		output_close(o);
 		return rc;
 	}
+	o->c = c;
 	*ret = o;
 	return 0;
 }
@@ -118,12 +121,14 @@ int output_add(struct output *o, const char *folder, const char *name, struct te
 		rc = make_dir(o, b.ptr, err);
 	if (!rc)
 		rc = buf_printf(&b, err, "/%s", name);
+	if (!rc)
+		rc = place_check(o->c, b.ptr, "", err);
 	struct file *f = &o->files[o->n];
 	*f = (struct file){NULL};
 	if (!rc)
 		rc = (f->path = strdup(b.ptr)) ? buf_printf(&b, err, ".part") : err_nomem(err);
 	if (!rc)
-		rc = (f->part = strdup(b.ptr)) ? 0 : err_nomem(err);
+		rc = (f->part = strdup(b.ptr)) ? place_check(o->c, b.ptr, "", err) : err_nomem(err);
 	unsigned char digest[SHA256_BYTES] = {0};
 	if (!rc)
 		rc = sha256_once(bytes.ptr, bytes.len, digest, err);

@@ -570,7 +570,7 @@ static int make(struct run *r, const struct kind *k)
 	if (!rc && !inside)
 		rc = open_leak(r);
 	if (!rc)
-		rc = output_open(&r->output, r->o->out_dir, r->err);
+		rc = output_open(&r->output, r->f.c, r->o->out_dir, r->err);
 	if (rc)
 		return rc;
 	if (r->o->tenant)
