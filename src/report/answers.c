@@ -57,6 +57,10 @@ int put_answer(struct facts *f, xmlNodePtr node, xmlNodePtr answer, struct text 
 	}
 	int rc = put_attr(f, node, "state", side_is(answer, "answer") ? TEXT("answered") : TEXT("not-applicable"));
 	if (!rc)
+		rc = keep_said(f, side_attr(answer, "by"));
+	if (!rc)
+		rc = keep_said(f, side_text(answer));
+	if (!rc)
 		rc = put_attr(f, node, "by", side_attr(answer, "by"));
 	if (!rc)
 		rc = put_attr(f, node, "on", side_attr(answer, "on"));

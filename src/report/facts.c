@@ -51,7 +51,7 @@ static int put_note(struct facts *f)
 {
 	struct text rest = f->o->note, line;
 	xmlNodePtr node = NULL;
-	int rc = 0;
+	int rc = keep_said(f, rest);
 	while (!rc && f->kind->readers != READERS_OPERATOR && text_split(&rest, '\n', &line)) {
 		line = text_trim(line);
 		if (!line.len)
@@ -74,7 +74,8 @@ static int put_info(struct facts *f, xmlNodePtr parent, const char *key, const c
 	int rc = case_info_get(f->c, key, &b, f->err);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	return put_element(f, parent, name, buf_text(&b));
+	rc = keep_said(f, buf_text(&b));
+	return rc ? rc : put_element(f, parent, name, buf_text(&b));
 }
 
 static int put_digests(struct facts *f, xmlNodePtr h)
@@ -182,6 +183,8 @@ static int put_header(struct facts *f)
 	snprintf(tmp, sizeof(tmp), "%d", f->o->issue - 1);
 	if (!rc && f->o->issue > 1)
 		rc = put_element(f, h, "supersedes", text_of(tmp));
+	if (!rc)
+		rc = f->reference ? keep_said(f, text_of(f->o->audience)) : 0; /* the others are the program's words */
 	if (!rc)
 		rc = put_element(f, h, "audience", text_of(f->o->audience));
 	if (!rc)
@@ -312,7 +315,12 @@ int facts_form(const struct kind *k, const struct report_options *o, struct buf 
 
 int facts_open(struct facts *f, struct case_file *c, const struct report_options *o, struct err *err)
 {
-	*f = (struct facts){.c = c, .o = o, .err = err, .approved = o->approved, .scratch = BUF_INIT(1 * MIB)};
+	*f = (struct facts){.c = c,
+			    .o = o,
+			    .err = err,
+			    .approved = o->approved,
+			    .scratch = BUF_INIT(1 * MIB),
+			    .said = BUF_INIT(4 * SIDE_FILE_MAX_BYTES)};
 	f->json = json_new();
 	int rc = f->json ? 0 : err_nomem(err);
 	/* answers name them */
@@ -335,4 +343,5 @@ void facts_close(struct facts *f)
 	holidays_free(f->holidays);
 	json_free(f->json);
 	buf_done(&f->scratch);
+	buf_done(&f->said);
 }

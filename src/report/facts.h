@@ -50,6 +50,7 @@ struct facts {
 	const struct kind *kind;
 	struct delta *delta;            /* what two issues have in common; NULL: this is no delta */
 	int64_t open_blanks;            /* that nobody answered */
+	struct buf said;                /* all that people say in it */
 	struct text tenant;             /* of a notice; ptr NULL: none */
 	const char *reference;          /* its pseudonym; NULL: none */
 	struct cell cells[NUMBERS_MAX]; /* of its numbers, in their order */
@@ -107,6 +108,8 @@ int put_text(struct facts *f, xmlNodePtr node, struct text t) MUST_CHECK;
 int put_attr(struct facts *f, xmlNodePtr node, const char *name, struct text t) MUST_CHECK;
 int put_attr_int(struct facts *f, xmlNodePtr node, const char *name, int64_t v) MUST_CHECK;
 int put_element(struct facts *f, xmlNodePtr parent, const char *name, struct text t) MUST_CHECK;
+/* This is people's: kept in f->said. */
+int keep_said(struct facts *f, struct text t) MUST_CHECK;
 /* Nothing for TIME_UNKNOWN. */
 int put_time(struct facts *f, xmlNodePtr parent, const char *name, int64_t ns) MUST_CHECK;
 

@@ -11,8 +11,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "pagetrail/buf.h"
+#include "pagetrail/case_key.h"
 #include "pagetrail/limits.h"
 #include "pagetrail/stamp.h"
 
@@ -54,6 +56,9 @@ struct leak {
 	struct told *told; /* by tenant */
 	size_t cap_told;
 	uint64_t left_out;
+	struct leak *folded; /* the same, as text_fold() has it; NULL: this is it */
+	struct buf fold;     /* the text at hand */
+	bool fold_ids;
 };
 
 static uint64_t mix(uint64_t v, unsigned class)
@@ -81,10 +86,35 @@ static unsigned class_of(size_t len)
 int leak_open(struct leak **ret, struct err *err)
 {
 	struct leak *l = calloc(1, sizeof(*l));
-	if (!l)
+	struct leak *folded = calloc(1, sizeof(*folded));
+	if (!l || !folded) {
+		free(l);
+		free(folded);
 		return err_nomem(err);
+	}
+	l->fold = (struct buf)BUF_INIT(2048 * MIB);
+	l->folded = folded;
 	*ret = l;
 	return 0;
+}
+
+void leak_fold_ids(struct leak *l)
+{
+	l->fold_ids = true;
+}
+
+/* Without '-' at its ends, which any mark beside it may be. */
+static int fold(struct leak *l, struct text t, struct text *ret, struct err *err)
+{
+	buf_clear(&l->fold);
+	int rc = text_fold(t, true, &l->fold, err);
+	struct text f = buf_text(&l->fold);
+	while (f.len && *f.ptr == '-')
+		f = text_from(f, 1);
+	while (f.len && f.ptr[f.len - 1] == '-')
+		f.len--;
+	*ret = f;
+	return rc;
 }
 
 void leak_free(struct leak *l)
@@ -98,6 +128,8 @@ void leak_free(struct leak *l)
 	for (unsigned i = 0; i < l->n_facts; i++)
 		free((void *)(uintptr_t)l->facts[i].ptr);
 	free(l->told);
+	leak_free(l->folded);
+	buf_done(&l->fold);
 	free(l);
 }
 
@@ -150,7 +182,8 @@ static int grow(struct leak *l, struct err *err)
 
 int leak_room(struct leak *l, size_t n, struct err *err)
 {
-	return l->n + n + 2 > l->cap ? grow_to(l, l->n + n + 2, err) : 0;
+	int rc = l->n + n + 2 > l->cap ? grow_to(l, l->n + n + 2, err) : 0;
+	return !rc && l->fold_ids ? leak_room(l->folded, n, err) : rc;
 }
 
 /* Digits, and what may stand between them: 12.50 */
@@ -162,7 +195,7 @@ static bool is_number(struct text t)
 	return true;
 }
 
-int leak_add(struct leak *l, enum leak_kind kind, struct text t, uint32_t tenant, struct err *err)
+static int add(struct leak *l, enum leak_kind kind, struct text t, uint32_t tenant, struct err *err)
 {
 	if (!t.len)
 		return 0;
@@ -189,6 +222,15 @@ int leak_add(struct leak *l, enum leak_kind kind, struct text t, uint32_t tenant
 	return 0;
 }
 
+int leak_add(struct leak *l, enum leak_kind kind, struct text t, uint32_t tenant, struct err *err)
+{
+	int rc = add(l, kind, t, tenant, err);
+	if (rc || (kind == LEAK_REQUEST && !l->fold_ids))
+		return rc;
+	rc = fold(l, t, &t, err);
+	return rc ? rc : add(l->folded, kind, t, tenant, err);
+}
+
 /* Its number; FACTS_MAX: there is no room. */
 static int fact_number(struct leak *l, struct text t, unsigned *ret, struct err *err)
 {
@@ -205,7 +247,8 @@ static int fact_number(struct leak *l, struct text t, unsigned *ret, struct err 
 	return 0;
 }
 
-int leak_add_fact(struct leak *l, struct text t, uint32_t tenant, struct err *err)
+/* 1: it was not known before. */
+static int add_fact(struct leak *l, struct text t, uint32_t tenant, struct err *err)
 {
 	if (!t.len || !tenant)
 		return 0;
@@ -224,8 +267,18 @@ int leak_add_fact(struct leak *l, struct text t, uint32_t tenant, struct err *er
 		l->told = more;
 		l->cap_told = cap;
 	}
+	bool known = l->told[tenant].bits[fact / 64] >> fact % 64 & 1;
 	l->told[tenant].bits[fact / 64] |= UINT64_C(1) << fact % 64;
-	return 0;
+	return !known;
+}
+
+int leak_add_fact(struct leak *l, struct text t, uint32_t tenant, struct err *err)
+{
+	int rc = add_fact(l, t, tenant, err);
+	if (rc != 1)
+		return rc;
+	rc = fold(l, t, &t, err);
+	return rc ? rc : MIN(add_fact(l->folded, t, tenant, err), 0);
 }
 
 int leak_add_time(struct leak *l, int64_t ns, uint32_t tenant, struct err *err)
@@ -511,14 +564,86 @@ int leak_search(struct leak *l, struct text bytes, uint32_t own, struct leak_hit
 	return s.found ? 1 : rc;
 }
 
-void leak_common(struct leak *l, struct text form)
+/* --- people's words --- */
+
+struct words {
+	struct leak *l;
+	const char *reference;
+	struct search s;
+	struct err *err;
+};
+
+/* t-aaaa-bbbb-cccc-dddd, in base 32 */
+static bool pseudonym_at(struct text t, size_t at)
+{
+	enum { LEN = PSEUDONYM_SIZE - 1 };
+	if (at + LEN > t.len || !stands_alone(t, at, at + LEN))
+		return false;
+	for (size_t i = 0; i < LEN; i++) {
+		char c = t.ptr[at + i];
+		if (i % 5 == 1 ? c != '-' : i ? !((c >= 'a' && c <= 'z') || (c >= '2' && c <= '7')) : c != 't')
+			return false;
+	}
+	return true;
+}
+
+static int look_for_pseudonyms(struct words *w, struct text view)
+{
+	buf_clear(&w->l->fold);
+	int rc = text_fold(view, false, &w->l->fold, w->err);
+	struct text t = buf_text(&w->l->fold);
+	for (size_t i = 0; !rc && !w->s.found && i < t.len; i++) {
+		struct text one = text_sub(t, i, PSEUDONYM_SIZE - 1);
+		if (t.ptr[i] == 't' && pseudonym_at(t, i) &&
+		    !(w->reference && !strncasecmp(one.ptr, w->reference, one.len)))
+			found(&w->s, LEAK_PSEUDONYM, 0, one);
+	}
+	return rc;
+}
+
+static int look_at_words(void *ctx, struct text view, bool base64)
+{
+	struct words *w = ctx;
+	struct text folded;
+	if (base64)
+		return 0;
+	int rc = look_for_pseudonyms(w, view);
+	if (rc || w->s.found)
+		return rc ? rc : 1;
+	rc = fold(w->l, view, &folded, w->err);
+	if (!rc)
+		look_for_texts(&w->s, folded, false);
+	return rc ? rc : w->s.found;
+}
+
+int leak_search_words(struct leak *l, struct text words, uint32_t own, const char *reference, struct leak_hit *ret,
+		      struct err *err)
+{
+	int rc = leak_search_value(l, words, own, ret, err);
+	struct words w = {.l = l, .reference = reference, .s = {.l = l->folded, .own = own, .hit = ret}, .err = err};
+	if (!rc)
+		rc = leak_views(words, look_at_words, &w, err);
+	return w.s.found ? 1 : rc;
+}
+
+static void make_common(struct leak *l, struct text form)
 {
 	struct leak_hit none;
 	struct search s = {.l = l, .form = true, .hit = &none};
 	look_for_texts(&s, form, false);
 }
 
-bool leak_waive(struct leak *l, struct text name)
+int leak_common(struct leak *l, struct text form, struct err *err)
+{
+	struct text folded;
+	make_common(l, form);
+	int rc = fold(l, form, &folded, err);
+	if (!rc)
+		make_common(l->folded, folded);
+	return rc;
+}
+
+static bool waive(struct leak *l, struct text name)
 {
 	unsigned class = name.len ? class_of(name.len) : 0;
 	uint64_t tail = name.len ? tail_hash(name.ptr + name.len, class) : 0, hash = text_hash(name);
@@ -530,5 +655,15 @@ bool leak_waive(struct leak *l, struct text name)
 		l->left_out += !n->left_out;
 		n->left_out = there = true;
 	}
+	return there;
+}
+
+bool leak_waive(struct leak *l, struct text name)
+{
+	struct text folded;
+	struct err none = {0};
+	bool there = waive(l, name);
+	if (there && !fold(l, name, &folded, &none))
+		(void)waive(l->folded, folded);
 	return there;
 }

@@ -22,6 +22,8 @@ enum leak_kind { LEAK_TENANT, LEAK_PSEUDONYM, LEAK_REQUEST, LEAK_TIME };
 
 struct leak;
 int leak_open(struct leak **ret, struct err *err) MUST_CHECK;
+/* From here on ids of requests, too, are kept as leak_search_words() needs them; names and pseudonyms always are. */
+void leak_fold_ids(struct leak *l);
 void leak_free(struct leak *l); /* accepts NULL */
 /* Room for so many texts more. */
 int leak_room(struct leak *l, size_t n, struct err *err) MUST_CHECK;
@@ -33,7 +35,7 @@ void leak_allow_time(struct leak *l, int64_t ns);
 /* The tenant may be told this as well: a model that it asked for. Beyond FACTS_MAX different ones they are not known as such. */
 int leak_add_fact(struct leak *l, struct text t, uint32_t tenant, struct err *err) MUST_CHECK;
 /* What stands in the empty form is common from here on. */
-void leak_common(struct leak *l, struct text form);
+int leak_common(struct leak *l, struct text form, struct err *err) MUST_CHECK;
 /* A person says that this name of a tenant is a common word: it is looked for no more. False: no tenant has it. */
 bool leak_waive(struct leak *l, struct text name);
 
@@ -47,6 +49,10 @@ struct leak_hit {
 int leak_search(struct leak *l, struct text bytes, uint32_t own, struct leak_hit *ret, struct err *err) MUST_CHECK;
 /* A text that is not the form's: what is common counts too; times do not. */
 int leak_search_value(struct leak *l, struct text value, uint32_t own, struct leak_hit *ret,
+		      struct err *err) MUST_CHECK;
+/* What people wrote: also as they write names, in another case, with other blanks and dashes or with what cannot be seen (text_fold()). What is
+ * common, so written, is no hit. Whatever looks like a pseudonym is one, of some audience, unless it is `reference` (may be NULL). */
+int leak_search_words(struct leak *l, struct text words, uint32_t own, const char *reference, struct leak_hit *ret,
 		      struct err *err) MUST_CHECK;
 /* All of a case: names of tenants, requests with all their ids, times of what they did. audience: of pseudonyms; may be NULL. */
 int leak_load(struct leak *l, struct facts *f, const struct audience_key *audience, struct err *err) MUST_CHECK;

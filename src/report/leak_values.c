@@ -114,22 +114,23 @@ static int look_at_value(struct walk *w, xmlNodePtr text, bool theirs)
 }
 
 /* What the program writes there no form can know: which key signed, which policy is built in. */
-static bool take_programs(struct walk *w, xmlNodePtr n)
+static int take_programs(struct walk *w, xmlNodePtr n)
 {
 	bool built_in = is(n, "policy") && text_is(derive_attribute(n, "flag"), "built-in");
 	if (!built_in && !is(n, "signature"))
-		return false;
-	leak_common(w->l, derive_words(n));
-	leak_common(w->l, derive_attribute(n, "id"));
-	return true;
+		return 0;
+	int rc = leak_common(w->l, derive_words(n), w->err);
+	if (!rc)
+		rc = leak_common(w->l, derive_attribute(n, "id"), w->err);
+	return rc ? rc : 1;
 }
 
 /* Attributes are the form's, or searched. column: of a row's cell. */
 static int look_at_element(struct walk *w, xmlNodePtr n, xmlNodePtr column, bool theirs)
 {
-	int rc = 0;
-	if (take_programs(w, n))
-		return 0;
+	int rc = take_programs(w, n);
+	if (rc)
+		return MIN(rc, 0);
 	theirs = is_theirs(n, column, theirs);
 	for (xmlAttrPtr a = n->properties; a && !rc; a = a->next)
 		rc = look_at_value(w, a->children, false);

@@ -150,7 +150,8 @@ static int say_hit(struct run *r, const char *name, const struct leak_hit *hit)
 	if (rc)
 		return rc;
 	bool person = leak_search(r->leak, buf_text(&said), own, &ignored, &none) == 1 ||
-		      leak_search_value(r->leak, buf_text(&said), own, &ignored, &none) == 1 || in_before(r, own);
+		      leak_search_words(r->leak, buf_text(&said), own, r->f.reference, &ignored, &none) == 1 ||
+		      in_before(r, own);
 	err_set(r->err, person ? ERR_INPUT : ERR_BUG, "%s would tell %s: '%s'; nothing was kept", name, what[hit->kind],
 		shown.len ? shown.ptr : "");
 	return err_hint(r->err, person ? "it stands in a text that a person gave: the note, the answers, the audience, "
@@ -181,8 +182,11 @@ static int search(struct run *r, const char *name)
 		rc = leak_search_document(r->leak, &r->form, bytes, own, &hit, r->err);
 	if (!rc)
 		rc = leak_search(r->leak, bytes, own, &hit, r->err);
+	/* whatever form says it, people said it */
+	if (!rc && text_ends(text_of(name), ".xml"))
+		rc = leak_search_words(r->leak, buf_text(&r->f.said), own, r->f.reference, &hit, r->err);
 	if (!rc && !r->f.reference)
-		leak_common(r->leak, text_of(name));
+		rc = leak_common(r->leak, text_of(name), r->err);
 	if (!rc)
 		rc = leak_search(r->leak, text_of(name), own, &hit, r->err);
 	return rc == 1 ? say_hit(r, name, &hit) : rc;
@@ -194,7 +198,7 @@ static int add_forms(struct run *r)
 	CLEANUP(buf_done) struct buf form = BUF_INIT(16 * MIB);
 	int rc = derive_form(&form, r->err);
 	for (size_t i = 0; !rc && i < r->o->n_assets; i++)
-		leak_common(r->leak, text_of(r->o->assets[i].text));
+		rc = leak_common(r->leak, text_of(r->o->assets[i].text), r->err);
 	struct text rest = asset_find(r->o->assets, r->o->n_assets, "report.rng"), part;
 	/* <value>counted</value> */
 	while (!rc && text_split(&rest, '>', &part))
@@ -207,13 +211,15 @@ static int add_forms(struct run *r)
 	if (!rc)
 		rc = leak_form_add(&r->form, buf_text(&form), r->err);
 	if (!rc)
-		leak_common(r->leak, buf_text(&form));
+		rc = leak_common(r->leak, buf_text(&form), r->err);
 	return rc;
 }
 
 static int open_leak(struct run *r)
 {
 	int rc = leak_open(&r->leak, r->err);
+	if (!rc && (r->o->note.len || r->o->answers.ptr))
+		leak_fold_ids(r->leak);
 	if (!rc)
 		rc = leak_load(r->leak, &r->f, r->pseudonyms ? &r->audience : NULL, r->err);
 	if (!rc)
@@ -359,6 +365,7 @@ static int make_document(struct run *r, const struct kind *k, size_t tenant)
 		r->one.note = (struct text){NULL, 0};
 		r->one.approved = false;
 	}
+	buf_clear(&r->f.said);
 	r->f.o = &r->one;
 	r->f.kind = k;
 	r->f.tenant = one ? tenants_name(r->tenants, tenant) : (struct text){NULL, 0};
@@ -393,7 +400,7 @@ static int differences(struct run *r, const struct kind *k, size_t tenant)
 	rc = delta_open(&r->f, r->o->before, now);
 	if (rc)
 		return rc;
-	r->one.note = r->o->note;
+	r->one.note = r->o->note; /* beside what was said in what is compared */
 	r->one.approved = r->o->approved;
 	r->f.kind = &r->f.delta->kind;
 	rc = end_document(r, facts_make(&r->f), "");

@@ -58,3 +58,9 @@ int put_time(struct facts *f, xmlNodePtr parent, const char *name, int64_t ns)
 	char tmp[64];
 	return ns == TIME_UNKNOWN ? 0 : put_element(f, parent, name, text_of(stamp_format(ns, tmp, sizeof(tmp))));
 }
+
+int keep_said(struct facts *f, struct text t)
+{
+	int rc = buf_add_text(&f->said, t, f->err);
+	return rc ? rc : buf_add_text(&f->said, TEXT("\n|\n"), f->err);
+}

@@ -105,14 +105,23 @@ def planted(box, tenant, other):
     stamp = box.json("sql", "case.ptc", "SELECT strftime('%Y-%m-%dT%H:%M:%S', {0} / 1000000000, 'unixepoch') || "
                      "printf('.%09d', {0} % 1000000000) || 'Z' AS t".format(request["first_ns"]))["rows"][0]["t"]
     forms = [other, request["name"], stamp, str(request["first_ns"]), "x" + base64.b64encode(f"ab{request['name']}c".encode()).decode(),
-             "".join(f"\\u{ord(c):04x}" for c in other), "".join(f"&#{ord(c)};" for c in other), "".join(f"%{ord(c):02X}" for c in request["name"])]
+             "".join(f"\\u{ord(c):04x}" for c in other), "".join(f"&#{ord(c)};" for c in other), "".join(f"%{ord(c):02X}" for c in request["name"]),
+             # as people write it
+             f"{other[:3].upper()}\u200b{other[3:]}".replace("-", "\u2011"), other.replace("-", " ").title(), request["name"].upper(), "t\u2010abcd-efgh-2345-wxyz"]
     args = ("report", "case.ptc", "notice-exposed", "--tenant", tenant, "--audience", "a", "--case-key", "key", "--out", "planted")
     for form in forms:
         box.write("note", f"Seen in 1 of 2 places: {form}.\n")
         said = one_line_error(box.run(*args, "--note", "note", code=3))
         expect("nothing was kept" in said and "a person gave" in said, f"{form}: {said}")
         expect(not os.path.exists(box.path("planted")), f"{form}: no file to be left")
-    box.write("note", f"Your own {tenant} may be named.\n\nSecond paragraph <b>&.\n")
+    box.write("p.xml", f'<answers xmlns="urn:pagetrail:answers:1"><answer kind="public" id="fix" by="{other.upper()}" on="2020-09-12">in T-ABCD-EFGH-2345-WXYZ</answer></answers>')
+    for what in ("the pseudonym of another", "the name of another"):
+        said = one_line_error(box.run("report", "case.ptc", "public", "--out", "planted", "--answers", "p.xml", code=3))
+        expect(what in said and "a person gave" in said, f"{what} in an answer: {said}")
+        box.write("p.xml", open(box.path("p.xml")).read().replace("T-ABCD-EFGH-2345-WXYZ", "3 of 3 replicas"))
+    box.run(*args)
+    reference = next(n for n in os.listdir(box.path("planted")) if n.endswith(".xml"))[len("notice-exposed-"):-len("-1.xml")]
+    box.write("note", f"Your own {tenant.upper()}, {tenant.replace('-', ' ')} and {reference} may be named.\n\nSecond paragraph <b>&.\n")
     box.run(*args, "--note", "note")
     name = next(n for n in os.listdir(box.path("planted")) if n.endswith(".xml"))
     expect(len(document(box, f"planted/{name}").find(NS + "note")) == 2, "the note in its paragraphs")

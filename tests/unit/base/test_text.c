@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "pagetrail/buf.h"
+#include "pagetrail/limits.h"
 #include "pagetrail/macros.h"
 #include "pagetrail/text.h"
 
@@ -333,6 +334,36 @@ static void test_says_something(void **state)
 			fail_msg("%zu says nothing", i);
 }
 
+static void test_fold(void **state)
+{
+	static const char *const cases[][3] = {{"ACME - Corp_1", "acme-corp-1", "acme - corp-1"},
+					       {"a\xe2\x80\x8b"
+						"b\xc2\xad",
+						"ab", "ab"},
+					       {"x\xe2\x80\x91y\xc2\xa0z", "x-y-z", "x-y z"},
+					       {"\xe2\x80\x9cStra\xc3\x9f"
+						"e\xe2\x80\x9d",
+						"-strasse-", " strasse "},
+					       {"\xc3\x89", "e\xcc\x81", "e\xcc\x81"},
+					       {"E\xcc\x81", "e\xcc\x81", "e\xcc\x81"},
+					       {"\xef\xbc\xa1\xef\xbc\x8d\xef\xbc\x91", "a-1", "a-1"},
+					       {"a.b:c\xff", "a.b:c\xff", "a.b:c\xff"},
+					       {"\xef\xb7\xba",
+						"\xd8\xb5\xd9\x84\xd9\x89-\xd8\xa7\xd9\x84\xd9\x84\xd9\x87-"
+						"\xd8\xb9\xd9\x84\xd9\x8a\xd9\x87-\xd9\x88\xd8\xb3\xd9\x84\xd9\x85",
+						NULL}};
+	CLEANUP(buf_done) struct buf b = BUF_INIT(MIB);
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int joined = 0; joined < 2; joined++) {
+			const char *want = cases[i][joined ? 1 : 2];
+			buf_clear(&b);
+			assert_int_equal(text_fold(text_of(cases[i][0]), joined, &b, NULL), 0);
+			if (want && !text_is(buf_text(&b), want))
+				fail_msg("%s: %.*s", cases[i][0], TEXT_ARG(buf_text(&b)));
+		}
+}
+
 static void test_columns(void **state)
 {
 	(void)state;
@@ -471,6 +502,7 @@ int main(void)
 	    cmocka_unit_test(test_columns),
 	    cmocka_unit_test(test_digits),
 	    cmocka_unit_test(test_says_something),
+	    cmocka_unit_test(test_fold),
 	    cmocka_unit_test(test_find),
 	    cmocka_unit_test(test_put_double),
 	};
