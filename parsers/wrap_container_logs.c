@@ -223,6 +223,8 @@ static bool read_line(struct text t, struct wrapped *w, bool *ret_timed)
 	}
 	if (!n && names) {
 		n = read_time(t, &w->ts);
+		if (n && is_cri(text_from(t, n))) /* the time is that of a line of CRI in here */
+			n = 0;
 		t = text_from(t, n);
 	}
 	*ret_timed = n > 0;

@@ -80,13 +80,18 @@ def every_way(box, logs):
 
 
 def nested(box, lines, times, want):
-    """CRI in Fluent Bit in gzip."""
+    """CRI in Fluent Bit in gzip; CRI behind the names that tools put before it, whose times are not those of the tools."""
     inside = wrap.cri(lines, times, chunk=300).split(b"\n")[:-1]
     data = wrap.fluentbit(inside, [t + 10**6 for t in wrap.seen_times(inside)], chunk=1 << 20)
     box.write("x/all.log.gz", gzip.compress(data))
     row = one(box, "nested.ptc", "x/all.log.gz")
     expect(row["format"] == "fluent+cri+sglang-engine", f"both wrappers, got {row['format']}")
     same(want, events(box, "nested.ptc"), "nested")
+    for way, prefix in ((wrap.compose, b"decode-0-1 | "), (wrap.kubectl, b"[pod/decode-0/engine] "), (wrap.stern, b"decode-0 engine ")):
+        box.write("x/named.log", b"".join(prefix + line + b"\n" for line in inside))
+        row = one(box, f"named-{way.__name__}.ptc", "x/named.log")
+        expect(row["format"] == "container-logs+cri+sglang-engine" and not row["unparsed"], f"{prefix}: both wrappers, got {row}")
+        same(want, events(box, f"named-{way.__name__}.ptc"), f"{prefix}")
 
 
 def asked(box, lines, times, want):
