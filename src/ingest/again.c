@@ -265,10 +265,12 @@ static int look_again(struct again *a, const struct stack *asked, struct text ba
 	struct err ignored = {0};
 	a->stack.forced = forced && asked->parser;
 	further = far_get(basis, &from, &to);
-	if (a->stack.forced || evidence_read(a->c, a->source, from, to - from, &b, &ignored) < 0)
+	if (evidence_read(a->c, a->source, from, to - from, &b, &ignored) < 0)
 		return 0;
-	peel.parser = NULL;
+	if (!a->stack.forced)
+		peel.parser = NULL;
 	int rc = detect_with(&a->formats, buf_text(&b), further || bytes <= DETECT_BYTES, &peel, &d, &found, err);
+	a->stack.proven = found.proven;
 	a->stack.choice = found.choice;
 	a->stack.n_choices = found.n_choices;
 	return rc;

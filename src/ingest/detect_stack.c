@@ -239,6 +239,77 @@ static int keep_choices(struct stack *s, const struct inside *in, struct err *er
 	return 0;
 }
 
+/* Of a thousand records, how many the format that somebody asked for knows; weakly: half. */
+struct share {
+	uint64_t points, records;
+};
+
+static int add_share(struct formats *f, const struct parser *asked, struct text rest, struct share *to)
+{
+	struct parse *p;
+	struct text line;
+	int rc = formats_get(f, formats_index(f, asked), &p);
+	while (rc == 0 && line_next(&rest, &line)) {
+		line = line_strip_nul(line);
+		if (!text_trim(line).len)
+			continue;
+		enum bid b = formats_bid(f, p, line, false);
+		to->points += b == BID_STRONG ? 1000 : b == BID_WEAK ? 500 : 0;
+		to->records++;
+	}
+	return rc;
+}
+
+static int share_inside(struct formats *f, const struct parser *asked, const struct inside *in, struct share *ret)
+{
+	int rc = 0;
+	*ret = (struct share){0};
+	for (size_t i = 0; i < in->n && rc == 0; i++)
+		rc = add_share(f, asked, buf_text(&in->group[i].text), ret);
+	return rc;
+}
+
+static bool no_less(const struct share *a, const struct share *b)
+{
+	return a->points && a->points * b->records >= b->points * a->records;
+}
+
+/* One wrapper less at a time, down to `least`: what looks like one may be the first words of the records in it. A format that was
+ * asked for is taken where it knows most, and behind no more wrappers than that needs; without one the most wrappers in which
+ * a format knows something are taken. s, in, ret: of all wrappers; of the choice when it returns. */
+static int weigh_depths(struct formats *f, struct text head, bool whole, const struct parser *asked, unsigned least,
+			struct stack *s, struct inside *in, struct detection *ret, struct err *err)
+{
+	struct stack less = *s;
+	struct share best = {0}, here;
+	int rc = asked ? share_inside(f, asked, in, &best) : 0;
+	while (rc == 0 && less.n > MAX(least, 1) && (asked || !ret->parser)) {
+		struct inside other = {0};
+		struct detection d = {0};
+		less.n--;
+		rc = look_inside(f, &less, head, whole, &other, err);
+		if (rc == 0)
+			rc = asked ? share_inside(f, asked, &other, &here) : choose_groups(f, &other, &d, err);
+		if (rc == 0 && (asked ? no_less(&here, &best) : d.parser != NULL)) {
+			struct inside old = *in;
+			best = asked ? here : best;
+			s->n = less.n;
+			*in = other;
+			*ret = d;
+			other = old;
+		}
+		inside_done(&other);
+	}
+	s->proven = asked ? best.points > 0 : ret->parser != NULL;
+	if (rc < 0 || !asked || least)
+		return rc;
+	here = (struct share){0};
+	rc = add_share(f, asked, text_from(head, bom_length(head)), &here);
+	if (rc == 0 && (!best.records || no_less(&here, &best)))
+		s->n = 0;
+	return rc;
+}
+
 int detect_stack(struct formats *f, struct text head, bool whole, const struct stack *asked, bool inside,
 		 struct detection *ret, struct stack *ret_stack, struct err *err)
 {
@@ -266,8 +337,14 @@ int detect_stack(struct formats *f, struct text head, bool whole, const struct s
 	}
 	if (rc == 0)
 		rc = choose_groups(f, &in, ret, err);
-	*ret_stack = s;
 	if (rc == 0)
+		rc =
+		    weigh_depths(f, head, whole, asked ? asked->parser : NULL, given ? asked->n : 0, &s, &in, ret, err);
+	if (rc == 0 && s.n)
+		*ret_stack = s;
+	else
+		*ret = (struct detection){0};
+	if (rc == 0 && ret_stack->n)
 		rc = keep_choices(ret_stack, &in, err);
 	inside_done(&in);
 	return rc;

@@ -117,10 +117,17 @@ static int decide(struct records *r, struct origin *s, struct text text)
 
 /* --- the innermost --- */
 
+/* Nothing behind what looks like a wrapper's words: a line of it, where other lines show that it is one. */
+static enum verdict of_blank(const struct records *r)
+{
+	const struct stack *stack = r->ask.stack;
+	return stack->proven || (!stack->forced && r->recognised) ? RECORD_CONTEXT : RECORD_UNPARSED;
+}
+
 static int parse_part(struct records *r, const struct record *rec, struct spans *spans, bool cut)
 {
-	enum verdict v = RECORD_CONTEXT;
-	const char *reason = NULL;
+	enum verdict v = of_blank(r);
+	const char *reason = unrecognised;
 	int rc = record_blank(rec->text) ? 0 : record_parse(r, rec, cut, &v, &reason);
 	if (rc == 0)
 		rc = record_classify(r, rec, spans->at, spans->n, v, reason);
@@ -190,7 +197,7 @@ static int take_inner(struct records *r, const struct origin *from, struct stamp
 	r->at = sp;
 	if (sp->main == r->formats->n) {
 		rc = record_classify(r, &rec, spans->at, spans->n,
-				     record_blank(rec.text) ? RECORD_CONTEXT : RECORD_UNPARSED, unrecognised);
+				     record_blank(rec.text) ? of_blank(r) : RECORD_UNPARSED, unrecognised);
 	} else {
 		r->seen = with_year(r, ts);
 		r->worker = r->ask.named ? TEXT("") : s->worker;

@@ -20,6 +20,7 @@ struct stack {
 	unsigned n;
 	const struct parser *parser;
 	bool forced;                  /* somebody said that parser: it is that of all origins */
+	bool proven;                  /* the beginning holds records in the wrappers that a format knows */
 	struct origin_choice *choice; /* owned */
 	size_t n_choices;
 };

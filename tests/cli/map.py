@@ -210,7 +210,32 @@ def taken_over(box):
     expect("format: site@" in box.run("formats", "explain", "--map", "site.json", "logs/site.log").stdout.decode(), "explain")
 
 
+def behind_a_guess(box):
+    """Records that begin like a wrapper's lines are read as they are where the format that was asked for knows them; what has nothing
+    behind such words is not understood. A wrapper in which the format knows more is still taken off."""
+    m = {"pagetrail_map": 1, "format": "acme-cat", "reads": "regex",
+         "records": [{"name": "a", "regex": r"(?<at>\d+) (?<id>\S+) (?:a|aa)+", "event": "gateway", "time": {"from": "at", "format": "s"},
+                      "fields": {"gateway_id": "id", "status": {"value": 200}}}],
+         "samples": [{"record": "5 a-1 a", "gives": {"time": "1970-01-01T00:00:05Z", "what": "access", "gateway_id": "a-1", "status": 200}}]}
+    box.write("cat.json", json.dumps(m))
+    known = "".join(f"1787616060 a-{i} aaa\n" for i in range(50))
+    odd = "".join(f"1787616060 b-{i} ERROR\n" for i in range(30))
+    blank = "".join(f"1787616060 a-{i} zzz\n" for i in range(50))
+    cases = {"known": (known, 50, 0, 0), "mixed": (known + odd, 50, 0, 30), "late": (odd + known, 50, 0, 30), "blank": (blank, 0, 0, 50),
+             "cri": ("".join(f"2026-08-25T01:01:00.{i:09}Z stdout F {line}\n" for i, line in enumerate((known + odd).split("\n"))), 50, 1, 30)}
+    for how in ((), ("--format", "acme-cat")):
+        for name, (text, *want) in cases.items():
+            box.write(f"{name}.log", text)
+            row = box.json("ingest", f"{name}{len(how)}.ptc", f"{name}.log", "--map", "cat.json", *how, code=(0, 3))["rows"][0]
+            got = [row["parsed"], row["context"], row["unparsed"]]
+            expect(got == want, f"{name} {how}: {want} parsed, context, unparsed, got {row}")
+            expect(row["format"].startswith("cri+") == (name == "cri"), f"{name} {how}: the wrapper, got {row}")
+            box.run("verify", f"{name}{len(how)}.ptc")
+            box.run("ingest", f"{name}{len(how)}.ptc", f"{name}.log", "--map", "cat.json", *how, code=(0, 3))
+
+
 with Box() as box:
+    behind_a_guess(box)
     examples_hold(box)
     samples_that_do_not(box)
     wrong_maps(box)
