@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* buf.c - growable bytes: allocation is cap + 1 + BUF_PADDING, len <= cap <= max, ptr[len] is NUL */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "pagetrail/buf.h"
 #include "pagetrail/macros.h"
@@ -260,9 +263,17 @@ int buf_add_file(struct buf *b, const char *path, const char *what, struct err *
 	char block[4096];
 	size_t n;
 	int rc = 0;
-	FILE *in = fopen(path, "rbe");
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* nobody may ever write to a pipe */
+	bool plain = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+	FILE *in = plain ? fdopen(fd, "rb") : NULL;
 	if (!in) {
-		err_set_errno(err, ERR_INPUT, "cannot read the %s", what);
+		if (fd >= 0 && !plain)
+			err_set(err, ERR_INPUT, "the %s is no regular file", what);
+		else
+			err_set_errno(err, ERR_INPUT, "cannot read the %s", what);
+		if (fd >= 0)
+			close(fd);
 		return err_where(err, "%s", path);
 	}
 	while (rc == 0 && (n = fread(block, 1, sizeof(block), in)) > 0) {

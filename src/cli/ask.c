@@ -265,11 +265,24 @@ static int check_window(int64_t since, int64_t until, struct err *err)
 	return err_hint(err, "the window is from 'since' on and ends before 'until'");
 }
 
+/* Of two values of one parameter nobody knows which is meant: also of an option and the parameter that it stands for. */
+static int check_once(const struct ask *a, struct err *err)
+{
+	for (unsigned i = 1; i < a->params.n; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (text_eq(a->params.name[i], a->params.name[k]))
+				return err_set(err, ERR_USAGE, "the parameter '%.*s' is given twice",
+					       TEXT_ARG(a->params.name[i]));
+	return 0;
+}
+
 /* Binds what the query declares; a parameter that it does not know is an error, not ignored. */
 static int bind_params(struct sql *s, const struct query_info *info, const struct ask *a, struct err *err)
 {
 	int64_t since = TIME_UNKNOWN, until = TIME_UNKNOWN;
-	int res = check_required(info, a, err);
+	int res = check_once(a, err);
+	if (!res)
+		res = check_required(info, a, err);
 	if (res)
 		return res;
 	for (unsigned i = 0; i < a->params.n; i++) {

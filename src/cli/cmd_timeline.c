@@ -169,7 +169,7 @@ const struct command command_timeline = {
 	    "                     the same data as a table: pagetrail query CASE lanes\n"
 	    "  --json --jsonl --csv --columns A,B --limit N --tz ZONE\n\n"
 	    "REQUEST is any identifier that the logs gave it, or a unique prefix of at least 6 characters.\n\n"
-	    "  pagetrail timeline case.ptc --around gw-000123 --margin 5\n"
+	    "  pagetrail timeline case.ptc --around REQUEST --margin 5\n"
 	    "  pagetrail timeline case.ptc --svg timeline.svg\n",
     .run = run,
 };

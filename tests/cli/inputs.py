@@ -267,3 +267,28 @@ with Box() as box:
 listed = subprocess.run(["grep", "-rhoE", '"--[a-z-]+", OPTION_(INT|COUNT)', os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/cli")],
                         capture_output=True, text=True).stdout.splitlines()
 expect(listed and {one.split('"')[1] for one in listed} <= {option for _, option in NUMBERS}, f"each option with a number has a row above: {listed}")
+
+# what is no file is refused wherever a file is asked for, and nobody waits for a pipe that nobody writes to
+with Box() as box:
+    os.mkfifo(box.path("pipe"))
+    os.mkdir(box.path("folder"))
+    box.write("a.log", PAGES)
+    box.write("key.pem", "x", 0o600)
+    box.run("ingest", "c.ptc", "a.log")
+    options = [("report", "c.ptc", "public", "--out", "o", "--answers"), ("report", "c.ptc", "scope", "--out", "o", "--note"),
+               ("report", "c.ptc", "worksheet", "--out", "o", "--regimes"), ("report", "c.ptc", "worksheet", "--out", "o", "--holidays"),
+               ("report", "c.ptc", "--all", "--out", "o", "--audience", "tenants", "--case-key"), ("report", "c.ptc", "delta", "--out", "o", "--before"),
+               ("deploy", "c.ptc", "--inventory"), ("deploy", "c.ptc", "--policy"), ("scope", "c.ptc", "--policy"),
+               ("canary", "c.ptc", "--markers"), ("ingest", "c.ptc", "a.log", "--map"), ("ingest", "c.ptc", "a.log", "--sources"),
+               ("formats", "test", "--map"), ("snapshot", "c.ptc", "--nodes"), ("manifest", "c.ptc", "--statement", "s", "--key"),
+               ("probe", "c.ptc", "--i-may-test-this-endpoint", "--endpoint", "http://127.0.0.1:9", "--plan"), ("report", "lint")]
+    for option in options:
+        for place in ("pipe", "folder", "/dev/null"):
+            said = one_line_error(box.run(*option, place, code=3, timeout=20))
+            expect("no regular file" in said or "no file" in said, f"{option} {place} to be refused, got {said}")
+    expect(not os.path.exists(box.path("o")) and not os.path.exists(box.path("s")), "nothing written")
+
+    # a parameter, or the option that stands for it, given twice
+    for twice in (("query", "c.ptc", "lanes", "--param", "since=5", "--param", "since=6"),
+                  ("scope", "c.ptc", "--since", "2026-01-01", "--param", "since=6"), ("scope", "c.ptc", "--param", "pool=5", "--param", "pool=6")):
+        expect("given twice" in one_line_error(box.run(*twice, code=2)), f"{twice} to be refused")

@@ -36,9 +36,9 @@ class Box:
             os.chmod(path, mode)
         return path
 
-    def run(self, *args, code=0, stdin=None, env=None):
+    def run(self, *args, code=0, stdin=None, env=None, timeout=300):
         p = subprocess.run([os.path.abspath(PAGETRAIL), *args], cwd=self.dir, input=stdin, capture_output=True,
-                           env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}, timeout=300)
+                           env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}, timeout=timeout)
         codes = code if isinstance(code, tuple) else (code,)
         if p.returncode not in codes:
             print(f"pagetrail {' '.join(args)}: exit {p.returncode}, expected {codes}", file=sys.stderr)
