@@ -5,7 +5,7 @@
 
 #include "lanes.h"
 
-enum { TAKEN_MAX = 64, KINDS_MAX = 16, NAME_COLUMNS = 20, VERSION_COLUMNS = 24, KIND_COLUMNS = 20 };
+enum { TAKEN_MAX = 64, KINDS_MAX = 16, NAME_COLUMNS = 20, VERSION_COLUMNS = 24, KIND_COLUMNS = 20, LINE_STEP = 6 };
 
 static int bar_top(const struct lane *l)
 {
@@ -158,8 +158,14 @@ static int gap_label(struct lanes *l, struct rows *rows, struct gap_group *g, st
 		rc = buf_printf(&b, err, " \xC3\x97%" PRId64, g->n);
 	if (!rc)
 		rc = keep_label(l, g->first, &b, err);
-	if (!rc && !find_room(rows, g->first, axis_place(&l->axis, g->first->from)))
-		l->unlabelled++;
+	/* another gap may begin where this one does: anywhere in it will do */
+	bool placed = false;
+	for (int x = axis_place(&l->axis, g->first->from); !rc && !placed; x += LINE_STEP) {
+		placed = find_room(rows, g->first, x);
+		if (x + LINE_STEP > g->to)
+			break;
+	}
+	l->unlabelled += !rc && !placed;
 	g->first = NULL;
 	return rc;
 }
