@@ -4,7 +4,7 @@
 -- param:  :at time ns  the replicas as they were then: one row each, and nothing that became known later; not given: one row a boot
 -- param:  :as_of time ns  time against which the age of the evidence counts; not given: the time that is judged
 -- column: replica text -  worker; the data-parallel ranks of one server are one replica
--- column: boot_started_at time ns  start of its process; none: before the log begins, or none was seen
+-- column: boot_started_at time ns  start of its process; none: before the log begins, or not seen
 -- column: boot_ended_at time ns  its end; none: still running where the log ends
 -- column: role text -  prefill, decode or unified
 -- column: node text -  machine, as containers or the inventory say

@@ -11,7 +11,7 @@
 -- column: first_at time ns  first of them
 -- column: last_at time ns  last of them
 -- column: served_since integer responses  as long as the shortest or longer, begun after the first refusal, that left or may have
--- column: basis text -  upstream_named: this log names the upstream of other requests, and none of these; no_engine_record: no engine's log knows them
+-- column: basis text -  upstream_named: this log names the upstream of other requests, not of these; no_engine_record: no engine's log knows them
 -- column: refs json -  records that this rests on: the first eight
 -- order:  first_at, gateway, status
 -- empty:  no gateway is known to have refused an over-long prompt by itself; one that logs no lengths is not excluded

@@ -22,7 +22,7 @@
 -- column: context_exceeds_pool tri -  is the context window larger than the pool?
 -- column: model text -  model served
 -- column: fixed_since time ns  first record of its process that says a version with the fix; none: no such record
--- column: boot_started_at time ns  start of its process; none: before the log begins, or none was seen
+-- column: boot_started_at time ns  start of its process; none: before the log begins, or not seen
 -- column: judged_at time ns  time that the verdict is of
 -- column: evidence json -  the records of its version: rung, package, version, commit, what the policy says, time, ref
 -- column: inventory json -  columns of the inventory that nothing follows from

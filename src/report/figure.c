@@ -377,7 +377,7 @@ static int top_of(int lane)
 
 static void draw_axis(struct drawing *d, const struct lanes *l)
 {
-	char tmp[64];
+	char tmp[64], label[64];
 	int64_t step = MAX(axis_step(MIN(l->to - l->from, INT64_MAX / NS_PER_S) * NS_PER_S, 9) / NS_PER_S, 60);
 	int64_t s = l->from / step * step;
 	for (int n = 0; s <= l->to && n < 40; s += step, n++) {
@@ -386,8 +386,10 @@ static void draw_axis(struct drawing *d, const struct lanes *l)
 		int x = place(l, s);
 		draw_box(d, "line", x, LANES_TOP, 1, l->n * LANE, (struct text){NULL, 0});
 		struct text t = second_text(s, step < day_s ? 16 : 10, tmp, sizeof(tmp));
+		if (step < day_s) /* a time of day is one of UTC */
+			snprintf(label, sizeof(label), "%.*sZ", TEXT_ARG(text_from(t, 5)));
 		draw_label(d, x > WIDTH - 50 ? "end" : "middle", x, LANES_TOP + l->n * LANE + 16,
-			   text_from(t, step < day_s ? 5 : 0));
+			   step < day_s ? text_of(label) : t);
 	}
 }
 

@@ -532,8 +532,13 @@ static void look_for_times(struct search *s, struct text t)
 		if (n == 4 && end < t.len && t.ptr[end] == '-')
 			look_at_stamp(s, t, i);
 		else if ((n == 13 || n == 16 || n == 19) && text_int64(text_sub(t, i, n), &v) &&
+			 !__builtin_mul_overflow(v,
+						 n == 13   ? 1000000
+						 : n == 16 ? 1000
+							   : 1,
+						 &v) &&
 			 !(s->own && in_own(s, t, i, end)))
-			look_up_time(s, n == 13 ? v * 1000000 : n == 16 ? v * 1000 : v, text_sub(t, i, n));
+			look_up_time(s, v, text_sub(t, i, n));
 		i = end;
 	}
 }

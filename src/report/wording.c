@@ -17,113 +17,8 @@
 #include "pagetrail/limits.h"
 #include "pagetrail/pattern.h"
 
-struct rule {
-	const char *name, *words;
-	const char *unless; /* words of the same sentence that excuse it; may be NULL */
-	const char *advice;
-};
+#include "wording_rules.h"
 
-#define CLASS "[CE][1-5]\\b"
-#define PERSONS                                                                                                    \
-	"(?:customers?|tenants?|users?|accounts?|people|persons?|organi[sz]ations?|requests?|responses?|records?|" \
-	"sessions?|sites?|videos?|prompts?)"
-#define N_OF_M "\\d[\\d,. ]*\\s+(?:of|out\\ of|/)\\s+(?:the\\s+|about\\s+)?\\d"
-
-#define MONTH  "(?-i:January|February|March|April|May|June|July|August|September|October|November|December)"
-#define HARMED "(?:accessed|exposed|leaked|affected|compromised|stolen|viewed|lost|impacted|misused|read|disclosed)"
-
-static const struct rule rules[] = {
-    {"no-absence",
-     "\\bno\\s+(?:signs?\\s+of\\s+|indications?\\s+of\\s+|malicious\\s+|unauthori[sz]ed\\s+)?(?:exploitation|misuse|"
-     "abuse|impact|harm|access)\\b",
-     NULL, "logs do not show absence: 'no evidence found in N records covering X % of …'"},
-    {"no-absence",
-     "(?:\\bnot|n't)\\s+(?:been\\s+)?(?:exploited|misused|abused|accessed|viewed|compromised|impacted|leaked|exposed)"
-     "\\b|\\bnothing\\s+(?:was|has\\ been)\\s+" HARMED "\\b",
-     NULL, "logs do not show absence: 'no evidence found in N records covering X % of …'"},
-    {"no-absence",
-     "\\bno\\s+(?:\\w+\\s+){0,3}(?:was|were|has\\ been|have\\ been)\\s+(?:\\w+\\s+)?" HARMED
-     "\\b|\\bno\\s+(?:\\w+\\s+)?" PERSONS "\\s+" HARMED "\\b",
-     NULL, "print the 0 with the population that was searched"},
-    {"no-absence", "\\bno\\s+evidence\\b", "\\bin\\s+[\\d,.\\ ]*\\d\\s+\\w",
-     "say in how many records, and what they cover: 'no evidence found in N records covering …'"},
-    {"not-affected",
-     "\\bunaffected\\b|(?:\\bnot|n't)\\s+(?:been\\s+)?affected\\b|\\b(?:did|does)(?:\\s+not|n't)\\s+affect\\b", CLASS,
-     "only as the name of a class (C4, E4), where no item could not be determined"},
-    {"class-name", "\\b(?:confirmed|probabl[ey]|possib(?:le|ly))\\b",
-     CLASS "|\\b(?:if|as\\ far\\ "
-	   "as|where)\\s+possible\\b|\\bas\\s+\\w+\\s+as\\s+possible\\b|\\bit\\s+is\\s+possible\\s+to\\b",
-     "these are names of classes: write the class (C1 confirmed), or another word"},
-    {"scope-word", "\\b(?:all|every|each)\\s+(?:of\\s+)?(?:the\\s+|our\\s+|your\\s+|affected\\s+)*" PERSONS "\\b",
-     N_OF_M, "say how many, of how many"},
-    {"scope-word",
-     "\\bonly\\s+(?:\\w+\\s+){0,2}(?:\\d|a\\ few|few|some|small|limited|" PERSONS
-     "\\b)|\\blimited\\s+to\\b|\\baffected\\s+only\\b",
-     NULL, "scope is a count with its population, and what could not be determined beside it"},
-    {"belittling",
-     "\\b(?:extremely|very|vanishingly)\\s+(?:low|rare|small|few|unlikely)\\b|\\b(?:tiny|negligible|minor|isolated)\\b",
-     NULL, "a number, its unit and its population"},
-    {"belittling",
-     "\\babundance\\s+of\\s+caution\\b|\\bfor\\s+the\\s+avoidance\\s+of\\s+doubt\\b|\\bsophisticated\\b|\\bt(?:ake|ook)"
-     "\\s[^.]{0,80}\\bseriously\\b",
-     NULL, "a phrase that says nothing: leave it out"},
-    {"belittling",
-     "\\b(?:fully|completely|entirely)\\s+(?:resolved|fixed|mitigated|secure)\\b|\\b(?:is|are|remains?|was|were|be)\\s+"
-     "(?:\\w+\\s+)?(?:safe|secure)\\b",
-     NULL, "say what was measured, where, and when"},
-    {"opinion",
-     "\\bwe\\s+(?:do\\s+not\\s+|don't\\s+)?(?:believe|think|feel|assume|expect|are\\s+confident)\\b|\\bno\\s+reason\\s+"
-     "to\\s+(?:believe|think)\\b|\\bnot\\s+aware\\s+of\\b|\\bit\\s+is\\s+(?:likely|unlikely|believed)\\b",
-     NULL, "an opinion stands apart, and is signed by name"},
-    {"opinion",
-     "\\bcould\\s+not\\s+(?:be|have\\s+been)\\s+(?:\\w+\\s+)?(?:intentionally|deliberately|triggered|directed)\\b",
-     NULL, "a claim about the mechanism needs its argument: name the condition that a request must meet"},
-    {"share",
-     "[<>~]?\\s*\\d+(?:[.,]\\d+)?\\s*(?:%|per\\s?cent\\b|percent\\b)|\\b(?:one|two|three|four|five|ten|half\\s+a|a\\s+"
-     "few)\\s+per\\s?cent\\b",
-     N_OF_M "|\\(\\s*\\d[\\d,. ]*\\s+of\\b|%\\s+of\\s+(?:the\\s+)?\\d",
-     "a share needs its numerator and denominator: '3 of 8,398 (0.04 %)'"},
-    {"share", "\\b(?:1|one)\\s+in\\s+(?:every\\s+)?(?!20\\d\\d\\b)\\d[\\d.,]*(?:\\s*(?:k|m|million|thousand))?\\b",
-     N_OF_M, "a share needs its numerator and denominator"},
-    {"vague-count",
-     "\\b(?:a\\s+(?:small|limited|tiny)\\s+(?:number|subset|percentage|fraction|portion)|a\\s+(?:few|handful|subset)|"
-     "several|some|many|most|a\\s+number)\\s+(?:of\\s+)?(?:the\\s+|our\\s+)?(?:\\w+\\s+)?" PERSONS
-     "\\b|\\bone\\s+or\\s+more\\s+" PERSONS "\\b",
-     NULL, "say how many; 'could not be determined' where nobody knows"},
-    {"vague-count", "\\b(?:approximately|about|around|roughly|nearly|almost|some)\\s+\\d", "\\bestimat",
-     "the number as it was counted; 'approximately' is for an estimate, said to be one"},
-    {"fixed",
-     "\\b(?:is|are|was|were|has\\s+been|have\\s+been|now|we|we\\s+have|we've)\\s+(?:now\\s+|since\\s+)?(?:fixed(?!\\s+"
-     "at\\s+[\\d,]+\\s+\\w)|resolved|patched|mitigated|remediated)\\b|\\bbefore\\s+it\\s+was\\s+patched\\b",
-     "\\b(?:released|built|rolled\\s+out|running|runs|installed|last\\s+affected)\\b",
-     "released, built, rolled out or running? 'Resolved' is the last affected response"},
-    {"time",
-     "\\b\\d{1,2}(?::\\d{2})?\\s?(?:a\\.?\\s?m\\.?|p\\.?\\s?m\\.?)(?=\\W|$)|(?<![T\\d:.+-])"
-     "\\b\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?+)?+(?![\\d:]|\\s*Z)",
-     NULL, "UTC, as 2026-09-09T14:00:00Z"},
-    {"time",
-     "\\b\\d{1,2}/\\d{1,2}/\\d{2,4}\\b|\\b" MONTH "\\s+\\d{1,2}\\b|\\b\\d{1,2}(?:st|nd|rd|th)?\\s+" MONTH
-     "\\b|\\b(?:yesterday|last\\s+(?:week|month|night))\\b",
-     NULL, "a date as 2026-09-09: it is read in many places, and long after"},
-    {"zero", "\\bnone\\s+(?:of|was|were)\\b|\\bzero\\s+" PERSONS "\\b", N_OF_M, "0, with its population"},
-    {"blank", "\\[TO\\ BE\\ COMPLETED|\\bTB[ACD]\\b|\\bT\\.B\\.[ACD]\\.|\\bTODO\\b|\\bFIXME\\b|\\[INSERT\\b", NULL,
-     "a person has to fill this in"},
-};
-
-const struct wording_rule_info wording_rules[] = {
-    {"no-absence", "no claim that something did not happen"},
-    {"not-affected", "'not affected' is the name of a class"},
-    {"class-name", "confirmed, probable, possible are names of classes"},
-    {"scope-word", "all, each, only, limited to: a count with its population instead"},
-    {"belittling", "no words that make it small, and no phrases that say nothing"},
-    {"opinion", "opinions and claims about the mechanism stand apart, signed"},
-    {"share", "no share without numerator and denominator"},
-    {"vague-count", "a number where one is known; 'approximately' for estimates alone"},
-    {"fixed", "fixed, resolved: released, built, rolled out or running"},
-    {"time", "times in UTC with Z, dates as year-month-day"},
-    {"zero", "zero is 0, with its population"},
-    {"blank", "what a person must fill in is filled in"},
-};
 const size_t n_wording_rules = ARRAY_SIZE(wording_rules);
 
 struct checker {
@@ -148,7 +43,7 @@ static void checker_done(struct checker *k)
 
 static int compile(struct pattern **ret, const char *words, struct err *err)
 {
-	char regex[2048];
+	char regex[4096];
 	if (snprintf(regex, sizeof(regex), "(?i)%s", words) >= (int)sizeof(regex))
 		return err_set(err, ERR_BUG, "a rule is too long");
 	return pattern_compile(ret, regex, false, err);
@@ -166,9 +61,21 @@ static int checker_open(struct checker *k, struct err *err)
 }
 
 /* ---- sentences ---- */
+/* The same rule has several lines: words that one of them found are not told again. */
+static bool is_said(struct text words, const char *rule, const struct text *said, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], rule) && words.ptr < said[i].ptr + said[i].len &&
+		    said[i].ptr < words.ptr + words.len)
+			return true;
+	return false;
+}
+
 static int sentence_end(struct checker *k)
 {
-	struct text t = buf_text(&k->sentence);
+	struct text t = buf_text(&k->sentence), said[ARRAY_SIZE(rules)];
+	const char *names[ARRAY_SIZE(rules)];
+	size_t n = 0;
 	int rc = 0;
 	for (size_t i = 0; !rc && t.len && i < ARRAY_SIZE(rules); i++) {
 		if (!pattern_search(k->words[i], k->m, t, 0))
@@ -176,6 +83,10 @@ static int sentence_end(struct checker *k)
 		struct wording_fault f = {k->line, rules[i].name, match_whole(k->m), rules[i].advice};
 		if (k->unless[i] && pattern_search(k->unless[i], k->m, t, 0))
 			continue;
+		if (is_said(f.words, f.rule, said, names, n))
+			continue;
+		said[n] = f.words;
+		names[n++] = f.rule;
 		rc = k->on_fault(k->ctx, &f);
 	}
 	buf_clear(&k->sentence);

@@ -230,6 +230,7 @@ static void test_times(void **state)
 	assert_int_equal(found("at 1788000100250, or", 2), LEAK_TIME);
 	assert_int_equal(found("1788000100250000000", 2), LEAK_TIME);
 	assert_int_equal(found("MjAyNi0wOC0yOVQxMDo0MTo0MC4yNTBa", 2), LEAK_TIME);
+	assert_int_equal(found("9533054495264 9533054495264123", 2), -1); /* no time: too many ms and µs */
 	assert_int_equal(found("2026-08-29T10:41:40.250Z", 1), -1);
 	assert_int_equal(found("2026-08-29T10:41:40Z", 2), -1); /* nobody's */
 	assert_int_equal(found("2026-08-29T10:43:20Z", 2), -1); /* within a second of its own */

@@ -125,6 +125,377 @@ static void forbidden(void **state)
 	}
 }
 
+/* More ways to say it, a line each, by the rule that finds them. */
+static void paraphrased(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *rule, *texts;
+	} cases[] = {
+	    {"no-absence", "There has been no exploitation of the flaw in the wild.\n"
+			   "No exploit was seen.\n"
+			   "Nobody exploited the defect.\n"
+			   "No one exploited this flaw.\n"
+			   "The flaw was never exploited.\n"
+			   "It has never been abused.\n"
+			   "Exploitation did not occur.\n"
+			   "Exploitation has not occurred.\n"
+			   "No exploitation took place.\n"
+			   "No attacker used the flaw.\n"
+			   "No third party accessed your content.\n"
+			   "Nobody else read your prompts.\n"
+			   "No one saw your data.\n"
+			   "Your data stayed private.\n"
+			   "Your data remained confidential.\n"
+			   "Confidentiality was preserved.\n"
+			   "No data left our systems.\n"
+			   "No personal data was involved.\n"
+			   "No customer content was disclosed to others.\n"
+			   "No sensitive information has been disclosed.\n"
+			   "No data breach occurred.\n"
+			   "There was no breach.\n"
+			   "There was no data loss.\n"
+			   "There was no leak.\n"
+			   "No leakage occurred.\n"
+			   "There was no exposure of customer data.\n"
+			   "No harm was done.\n"
+			   "It had no effect on customers.\n"
+			   "It had no consequences for you.\n"
+			   "Without any impact on customers.\n"
+			   "The incident did not impact customers.\n"
+			   "The incident did not lead to disclosure.\n"
+			   "It did not expose any data.\n"
+			   "It never exposed customer prompts.\n"
+			   "This did not result in unauthorised access.\n"
+			   "Nothing was disclosed.\n"
+			   "Nothing leaked.\n"
+			   "Nothing happened to your data.\n"
+			   "We can rule out exploitation.\n"
+			   "Exploitation can be ruled out.\n"
+			   "We have ruled out that others read it.\n"
+			   "There is no sign that anyone used it.\n"
+			   "We saw no indication of abuse.\n"
+			   "There is no indication that data was misused.\n"
+			   "We found no trace of misuse.\n"
+			   "There is no proof of misuse.\n"
+			   "We have seen no evidence of misuse.\n"
+			   "We have not seen any evidence of misuse.\n"
+			   "We did not find evidence of misuse.\n"
+			   "We have not identified any misuse.\n"
+			   "We did not observe any abuse.\n"
+			   "We haven't detected exploitation.\n"
+			   "Zero impact on customers.\n"
+			   "Your prompts were not disclosed.\n"
+			   "Your prompts were not seen by others.\n"
+			   "Your prompts weren't shared with anyone.\n"
+			   "The content was not read by others.\n"
+			   "No responses contained another customer's text.\n"
+			   "No account was compromised.\n"
+			   "No unauthorized party gained access.\n"
+			   "There is an absence of misuse.\n"
+			   "free of any misuse\n"},
+	    {"zero", "None of your data was exposed.\n"
+		     "There were no such responses.\n"
+		     "not a single customer\n"
+		     "not one customer\n"
+		     "nil\n"
+		     "Not any responses.\n"
+		     "No responses were found.\n"
+		     "zero responses\n"
+		     "We counted none.\n"
+		     "Nothing was found.\n"
+		     "No hits.\n"
+		     "0 customers were read.\n"
+		     "0 responses were found.\n"
+		     "We found 0 matches.\n"
+		     "No gaps.\n"
+		     "There are no gaps in the logs.\n"},
+	    {"not-affected", "You were not impacted by this, you are not affected.\n"
+			     "You are not concerned.\n"
+			     "Your account is not among those concerned.\n"
+			     "Your workspace was untouched.\n"
+			     "Your data was untouched.\n"
+			     "This does not concern you.\n"
+			     "It had nothing to do with your account.\n"
+			     "You were never affected.\n"
+			     "You have not been affected.\n"
+			     "Other regions remain unaffected.\n"
+			     "You're in the clear.\n"
+			     "It doesn't affect you.\n"
+			     "The bug never affected your traffic.\n"
+			     "Neither of them was affected.\n"
+			     "No further customers are affected.\n"
+			     "Your responses were clean.\n"
+			     "Your organisation was spared.\n"
+			     "unimpacted\n"
+			     "Not impacted: the EU region.\n"},
+	    {"class-name", "It is confirmed that two tenants were hit.\n"
+			   "This is a confirmed leak.\n"
+			   "We can confirm that two responses held it.\n"
+			   "Confirmation came from the page log.\n"
+			   "Possibly 20 further responses.\n"
+			   "A potential exposure of two prompts.\n"
+			   "Potentially exposed: 20 prompts.\n"
+			   "It likely held another's text.\n"
+			   "20 suspected cases.\n"
+			   "20 presumed cases.\n"
+			   "definitely affected\n"
+			   "Probably one response.\n"},
+	    {"scope-word", "All of our customers were told.\n"
+			   "Every single customer was told.\n"
+			   "Each of the responses was checked.\n"
+			   "The entire fleet was checked.\n"
+			   "The whole fleet was checked.\n"
+			   "all logs were searched\n"
+			   "We have checked all the evidence.\n"
+			   "All affected customers have been notified.\n"
+			   "everyone was told\n"
+			   "Anyone concerned was told.\n"
+			   "only one customer\n"
+			   "Just two customers received it.\n"
+			   "Merely 2 responses.\n"
+			   "solely in one region\n"
+			   "exclusively in one region\n"
+			   "It was confined to one region.\n"
+			   "It was restricted to one model.\n"
+			   "It was contained to a single worker.\n"
+			   "no more than a few customers\n"
+			   "nobody but two customers\n"
+			   "at worst two customers\n"
+			   "The impact was limited.\n"
+			   "Limited impact.\n"
+			   "A limited incident.\n"
+			   "The total scope is two customers.\n"
+			   "100 customers, only.\n"},
+	    {"belittling", "exceedingly rare\n"
+			   "highly unlikely\n"
+			   "most unlikely\n"
+			   "extremely unlikely\n"
+			   "very low risk\n"
+			   "low risk to customers\n"
+			   "minimal impact\n"
+			   "little impact\n"
+			   "limited risk\n"
+			   "insignificant\n"
+			   "trivial number\n"
+			   "marginal\n"
+			   "a rare edge case\n"
+			   "an edge case\n"
+			   "a corner case\n"
+			   "a rare combination of events\n"
+			   "an unlikely chain of circumstances\n"
+			   "a glitch\n"
+			   "a hiccup\n"
+			   "a small bug\n"
+			   "a minor issue\n"
+			   "purely theoretical\n"
+			   "a theoretical risk\n"
+			   "benign\n"
+			   "harmless\n"
+			   "low severity\n"
+			   "as a precaution\n"
+			   "as a precautionary measure\n"
+			   "out of caution\n"
+			   "unprecedented\n"
+			   "highly complex attack\n"
+			   "state of the art security\n"
+			   "industry-leading security\n"
+			   "best-in-class protection\n"
+			   "bank-grade encryption\n"
+			   "Your trust is our top priority.\n"
+			   "Security is our highest priority.\n"
+			   "We apologize for any inconvenience.\n"
+			   "We are committed to your privacy.\n"
+			   "Rest assured that it is over.\n"
+			   "There is no need to worry.\n"
+			   "No cause for concern.\n"
+			   "You do not need to take any action.\n"
+			   "The service is now secure.\n"
+			   "everything is back to normal\n"
+			   "permanently fixed\n"
+			   "The problem is gone for good.\n"
+			   "This can never happen again.\n"
+			   "This will not happen again.\n"
+			   "totally fixed\n"},
+	    {"opinion", "In our opinion the risk is low.\n"
+			"In our view the cause is load.\n"
+			"From our point of view\n"
+			"We are convinced that two tenants were concerned.\n"
+			"We consider the matter closed.\n"
+			"We suspect a race.\n"
+			"We estimate the risk to be low.\n"
+			"We hope that nobody read it.\n"
+			"We are certain of it.\n"
+			"It seems that two were concerned.\n"
+			"It appears that nobody read it.\n"
+			"apparently a race\n"
+			"presumably a race\n"
+			"To the best of our knowledge nobody read it.\n"
+			"As far as we know nobody read it.\n"
+			"To our knowledge it was two.\n"
+			"We have no knowledge of misuse.\n"
+			"We are unaware of any misuse.\n"
+			"We have no indication to the contrary.\n"
+			"There is no reason to believe so.\n"
+			"We see no reason to assume that.\n"
+			"Obviously it was load.\n"
+			"clearly an accident\n"
+			"undoubtedly an accident\n"
+			"without doubt an accident\n"
+			"It cannot be triggered on purpose.\n"
+			"It can't be triggered deliberately.\n"
+			"An attacker could not have caused it.\n"
+			"It is impossible to provoke.\n"
+			"It was not possible to target anyone.\n"
+			"Nobody could have chosen whose text is shown.\n"
+			"The defect cannot be exploited.\n"},
+	    {"share", "0.8 percent of requests\n"
+		      "half of the requests\n"
+		      "a third of the requests\n"
+		      "two thirds of requests\n"
+		      "a quarter of requests\n"
+		      "the majority of requests\n"
+		      "the vast majority of customers\n"
+		      "a minority of customers\n"
+		      "a fraction of requests\n"
+		      "a small percentage of users\n"
+		      "five in a thousand requests\n"
+		      "1 out of every thousand\n"
+		      "2 permille\n"
+		      "2 ‰ of requests\n"
+		      "3 basis points\n"
+		      "99.9 pct of requests\n"
+		      "one request out of a million\n"
+		      "1:1000\n"
+		      "nine out of ten customers\n"
+		      "twice as many requests\n"
+		      "ten times as many requests\n"},
+	    {"vague-count", "most customers\n"
+			    "a small number of responses\n"
+			    "a very small number of responses\n"
+			    "a low number of responses\n"
+			    "a limited number of customers\n"
+			    "a handful of customers\n"
+			    "a couple of customers\n"
+			    "a few dozen customers\n"
+			    "dozens of customers\n"
+			    "hundreds of customers\n"
+			    "thousands of responses\n"
+			    "numerous customers\n"
+			    "various customers\n"
+			    "multiple customers\n"
+			    "a number of affected customers\n"
+			    "a certain number of customers\n"
+			    "an unknown number of customers\n"
+			    "very few customers\n"
+			    "few customers\n"
+			    "fewer customers\n"
+			    "certain customers\n"
+			    "selected customers\n"
+			    "a subset of users\n"
+			    "a portion of traffic\n"
+			    "part of our customers\n"
+			    "some of our traffic\n"
+			    "approx. 155 responses\n"
+			    "ca. 155 responses\n"
+			    "circa 155 responses\n"
+			    "~155 responses\n"
+			    "155 or so responses\n"
+			    "more or less 155 responses\n"
+			    "close to 155 responses\n"
+			    "just under 155 responses\n"
+			    "over 155 responses\n"
+			    "more than 100 responses\n"
+			    "fewer than 200 responses\n"
+			    "up to 155 responses\n"
+			    "between 100 and 200 responses\n"
+			    "some 155 responses\n"
+			    "an estimated few\n"
+			    "a single-digit number of customers\n"},
+	    {"fixed", "It is fixed.\n"
+		      "The bug got fixed.\n"
+		      "The fix is live.\n"
+		      "The fix is in place.\n"
+		      "The fix was deployed.\n"
+		      "A fix has been applied.\n"
+		      "We deployed a fix.\n"
+		      "We shipped a fix.\n"
+		      "We pushed a patch.\n"
+		      "A patch went out.\n"
+		      "The problem is solved.\n"
+		      "The problem has been corrected.\n"
+		      "The bug is gone.\n"
+		      "The incident is over.\n"
+		      "The incident is closed.\n"
+		      "The incident has been contained.\n"
+		      "The issue no longer exists.\n"
+		      "The issue is behind us.\n"
+		      "The vulnerability has been eliminated.\n"
+		      "The vulnerability was closed.\n"
+		      "All systems are operational.\n"
+		      "The fleet is up to date.\n"
+		      "We have addressed the issue.\n"
+		      "The issue has been addressed.\n"
+		      "We have remedied the flaw.\n"
+		      "The leak was stopped.\n"
+		      "The leak was plugged.\n"
+		      "The root cause was removed.\n"
+		      "We mitigated the flaw within an hour.\n"
+		      "The flaw has since been patched.\n"},
+	    {"time", "at 2 pm\n"
+		     "at 14.30 h\n"
+		     "at 14h30\n"
+		     "at 1430 hours\n"
+		     "at noon\n"
+		     "at midnight\n"
+		     "in the morning\n"
+		     "this morning\n"
+		     "today\n"
+		     "tomorrow\n"
+		     "last Tuesday\n"
+		     "on Tuesday\n"
+		     "two days ago\n"
+		     "an hour ago\n"
+		     "recently\n"
+		     "earlier this week\n"
+		     "this week\n"
+		     "next week\n"
+		     "in early September\n"
+		     "in mid-September\n"
+		     "in September\n"
+		     "9 Sep 2026\n"
+		     "Sep 9, 2026\n"
+		     "09.09.2026\n"
+		     "2026/09/09\n"
+		     "14:00 CET\n"
+		     "14:00 local time\n"
+		     "2026-09-09T14:00:00\n"
+		     "2026-09-09 14:00\n"
+		     "shortly after\n"
+		     "within hours\n"
+		     "soon\n"
+		     "promptly\n"
+		     "immediately\n"
+		     "at the time of writing\n"
+		     "currently\n"
+		     "so far\n"
+		     "over the weekend\n"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct text rest = text_of(cases[i].texts), line;
+		while (text_split(&rest, '\n', &line)) {
+			char text[200];
+			snprintf(text, sizeof(text), "%.*s", TEXT_ARG(line));
+			struct heard h = line.len ? check_as(text, WORDING_TEXT) : (struct heard){0};
+			bool found = !line.len;
+			for (unsigned k = 0; k < h.n && k < 32; k++)
+				found |= !strcmp(h.rules[k], cases[i].rule);
+			if (!found)
+				fail_msg("'%s' breaks %s, found: %u %s", text, cases[i].rule, h.n, h.rules[0]);
+		}
+	}
+}
+
 static void allowed(void **state)
 {
 	(void)state;
@@ -144,6 +515,36 @@ static void allowed(void **state)
 	    "This is issue 1 in 2026; see https://example.org/confirmed and `was fixed`.",
 	    "From 2026-09-09T14:00:00Z until before 2026-09-09 15:00:00.5Z, or 2026-09-09T16:00:00+02:00.",
 	    "Safety at work; the fixture; a resolver.",
+	    "This does not show that no one exploited the defect.",
+	    "It cannot be ruled out that others read it.",
+	    "What is ruled out, and what is not ruled out yet, stands in section 4, as exploitation could not be ruled "
+	    "out.",
+	    "We found no sign of repeated prompts in 8,398 records of the gateway.",
+	    "0 of 8,398 responses were given out over the limit.",
+	    "0 responses of the service that may hold what is another's name no customer.",
+	    "0 matches in 8,398 records covering 99.2 % of the window (3,571 of 3,600 s).",
+	    "Your prompts are not held by the logs.",
+	    "The file was not read to its end.",
+	    "C5 could not be determined: the log of worker-3 is missing from 2026-09-09T14:00:00Z on.",
+	    "What the entity must tell: likely consequences.",
+	    "Please confirm that you deleted them.",
+	    "At least 126 responses; at most 155 responses, as counted at the gateway.",
+	    "Counts of others are bands: 1, 2-5, more than 5 customers, fewer than 5 responses.",
+	    "A prompt over the input limit by at most one in a hundred.",
+	    "The release with the fix was deployed, and is running on 22 of 24 replicas.",
+	    "Version 0.5.22 was released at 2026-09-10T08:00:00Z, as of 2026-09-12 currently on 22 of 24 replicas.",
+	    "Reply as soon as you have read it.",
+	    "We ask for a reply by 2026-10-01.",
+	    "no gaps found by checks G1 to G9",
+	    "The condition could be produced deliberately by any account able to submit a prompt longer than 681,280 "
+	    "tokens.",
+	    "Each number stands with its unit; the sum is 155.",
+	    "Times of reading are rounded down to the hour.",
+	    "The window is 2026-09-09T14:00:00Z to before 2026-09-09T15:00:00+00:00.",
+	    "A gateway's limit is a bound, and no fix.",
+	    "Whose words are whose is not known for 3 lines run together of two or more records.",
+	    "The page log of 2 of 5 workers ends before the last response.",
+	    "It may have been read by others: 3 of 20 requests (15.00 %).",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct heard h = check_as(texts[i], WORDING_TEXT);
@@ -224,8 +625,8 @@ static void hostile(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden), cmocka_unit_test(allowed),
-					   cmocka_unit_test(across_lines), cmocka_unit_test(pages),
-					   cmocka_unit_test(hostile)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden), cmocka_unit_test(paraphrased),
+					   cmocka_unit_test(allowed),   cmocka_unit_test(across_lines),
+					   cmocka_unit_test(pages),     cmocka_unit_test(hostile)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
