@@ -119,6 +119,9 @@ struct clock_pieces {
 struct clock_runs;
 struct skew_runs;
 
+/* By what a gateway's record finds an engine's. */
+enum id_kind { ID_ROOM, ID_RESPONSE, ID_GATEWAY, ID_TRACE, ID_KINDS };
+
 struct source_info {
 	int64_t id;
 	struct text path, format, worker, alias, tz, tz_basis, status, reason, sha256;
@@ -151,6 +154,7 @@ struct source_info {
 	/* requests that fit several executions by time and length; those whose zone is too doubtful for that */
 	uint32_t ambiguous, doubtful;
 	struct refs ambiguous_refs, doubtful_refs;
+	uint32_t joined[ID_KINDS], joined_all; /* executions that its ids have joined, by the kind that did */
 	uint32_t apart; /* requests that may stand in other logs too, counted there by themselves */
 	struct refs apart_refs;
 	/* the last worker text of a batch row and what it was */
@@ -605,7 +609,9 @@ struct hop hop_at(const struct resolve *r, uint32_t hop); /* 0: not there */
 void hop_take(struct hop *best, struct hop other);
 int64_t life_status(const struct resolve *r, const struct life *l);
 int join_nodes(struct resolve *r, struct err *err) MUST_CHECK; /* union-find only */
-int join_fits(struct resolve *r, struct err *err) MUST_CHECK;  /* last of them: by time and length */
+/* Does this lifetime carry an id of a kind that joins its log with engines? One that does and finds none has none there. */
+bool join_has_key(const struct resolve *r, const struct life *l);
+int join_fits(struct resolve *r, struct err *err) MUST_CHECK; /* last of them: by time and length */
 uint32_t join_root(struct resolve *r, uint32_t node);
 /* Joins the set of `added` to that of `to`. false: refused, and both are marked. */
 bool join_pair(struct resolve *r, uint32_t to, uint32_t added, enum rule rule);

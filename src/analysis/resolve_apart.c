@@ -192,8 +192,12 @@ static struct part part_of(const struct apart *a, uint32_t at)
 	struct part p = {.request = at, .layers = layers_of(a, q)};
 	struct mask_of m = {.a = a};
 	each_source(r, q, add_known, &m);
-	for (uint32_t i = 0; i < q->n_lives; i++)
+	bool keyed = false;
+	for (uint32_t i = 0; i < q->n_lives; i++) {
 		p.gateway_room |= life_of(r, q, i)->rooms != 0;
+		keyed |= join_has_key(r, life_of(r, q, i));
+	}
+	m.known &= keyed ? UINT32_MAX : ~(uint32_t)ENGINES;
 	if (l) {
 		p.engine_room = l->room != 0;
 		m.known |= found_in(a->joins.worker_with[l->worker], a->joins.of_worker[l->worker]);

@@ -17,7 +17,7 @@ struct fit { /* what is known of one set without the other side */
 	int64_t length, lo, hi, output, bound, reach;
 	uint32_t root, node, model, source, worker, found; /* found: index of the one that fits */
 	unsigned n;                                        /* how many fit: 0, 1, 2 for more */
-	bool unsure, bad, room;
+	bool unsure, bad, room, keyed;                     /* keyed: an id of it would have found the other */
 };
 struct fits {
 	struct fit *list;
@@ -133,6 +133,7 @@ static struct fit life_fit(struct resolve *r, uint32_t at)
 	f.node = r->legs.n + at;
 	f.model = l->model;
 	f.room = l->rooms != 0;
+	f.keyed = join_has_key(r, l);
 	f.bad = l->input_flag != FLAG_EXACT || l->batch > 1 || ids_known(r, l);
 	fit_sources(r, &l->refs, &f);
 	return f;
@@ -202,6 +203,7 @@ static int fits_settle(struct resolve *r, struct fits *f, struct err *err)
 		to->bound = MAX(to->bound, from->bound);
 		to->unsure |= from->unsure;
 		to->room |= from->room;
+		to->keyed |= from->keyed;
 		to->lo = earlier(to->lo, from->lo);
 		to->hi = later(to->hi, from->hi);
 		to->output = later(to->output, from->output);
@@ -280,7 +282,7 @@ static bool fits(const struct ties *t, const struct fit *life, const struct fit 
 	       (!life->model || !leg->model || life->model == leg->model) &&
 	       (life->output == UNKNOWN || leg->output == UNKNOWN || life->output == leg->output) &&
 	       !(life->room && leg->room) && /* one of them would have found the other */
-	       !tied(t, life, leg);
+	       !(life->keyed && tied(t, life, leg));
 }
 
 /* First of that length that begins at `at` or later. */

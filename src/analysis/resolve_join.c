@@ -516,6 +516,50 @@ static int join_legs(struct resolve *r, struct err *err)
 	return res ? res : join_names(r, false, err);
 }
 
+/* --- which kinds of id join a log --- */
+
+static struct source_info *life_source(const struct resolve *r, const struct life *l)
+{
+	return l->refs.head ? &r->sources[((const struct ref_node *)shelf_at(&r->refs, l->refs.head - 1))->source]
+			    : NULL;
+}
+
+static enum id_kind kind_of(enum rule rule)
+{
+	return rule == RULE_ROOM          ? ID_ROOM
+	       : rule == RULE_RESPONSE_ID ? ID_RESPONSE
+	       : rule == RULE_GATEWAY_ID  ? ID_GATEWAY
+	       : rule == RULE_TRACE_ID    ? ID_TRACE
+					  : ID_KINDS;
+}
+
+static int count_kinds(struct resolve *r, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < r->legs.n && !res; i++) {
+		enum id_kind kind = kind_of((enum rule)leg_at(r, i)->rule);
+		uint32_t life = kind < ID_KINDS ? r->root_life[join_root(r, i)] : 0;
+		struct source_info *s = life ? life_source(r, life_at(r, life - 1)) : NULL;
+		if (s) {
+			s->joined[kind]++;
+			s->joined_all++;
+		}
+		res = resolve_tick(r, err);
+	}
+	return res;
+}
+
+/* Less than one in twenty is chance, or the odd client. */
+bool join_has_key(const struct resolve *r, const struct life *l)
+{
+	const bool has[ID_KINDS] = {l->rooms != 0, l->response_id != 0, l->gateway_id != 0, l->trace_id != 0};
+	const struct source_info *s = life_source(r, l);
+	for (int k = 0; s && k < ID_KINDS; k++)
+		if (has[k] && s->joined[k] && (uint64_t)s->joined[k] * 20 >= s->joined_all)
+			return true;
+	return false;
+}
+
 int join_nodes(struct resolve *r, struct err *err)
 {
 	bool any;
@@ -532,5 +576,7 @@ int join_nodes(struct resolve *r, struct err *err)
 		res = any_traced(r, &any, err);
 	if (!res && any)
 		res = join_traces(r, err);
+	if (!res)
+		res = count_kinds(r, err);
 	return res ? res : join_fits(r, err);
 }

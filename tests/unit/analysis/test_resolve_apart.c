@@ -76,6 +76,23 @@ static void test_beside_ids(void **state)
 	}
 }
 
+/* Ids join what has them; what has none may be one with what they left. */
+static void test_some_without_ids(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), d = source("d.log", "d", NULL);
+	for (int i = 0; i < 10; i++) {
+		char id[32];
+		snprintf(id, sizeof(id), i < 5 ? "response_id=b%d" : "model=m", i);
+		gateway(g, i, i * 10, id);
+		engine(d, "b", i, i * 10, "");
+	}
+	resolve();
+	assert_string_equal(rows(ANSWER), "15;");
+	assert_string_equal(rows(TWICE), "5;");
+	assert_string_equal(rows(APART), "1|5;");
+}
+
 /* Two logs of one format are two gateways side by side; logs of two formats may be one behind the other. */
 static void test_two_gateways(void **state)
 {
@@ -117,7 +134,7 @@ static void test_crowd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(test_apart),        CASE(test_cannot_be_one), CASE(test_beside_ids),
+	    CASE(test_apart),        CASE(test_cannot_be_one), CASE(test_beside_ids), CASE(test_some_without_ids),
 	    CASE(test_two_gateways), CASE(test_crowd),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
