@@ -6,7 +6,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from rehearsal import Rehearsal, check, finish, rounds  # noqa: E402
+from rehearsal import Rehearsal, check, finish, seeds  # noqa: E402
 
 
 def one(seed):
@@ -38,6 +38,6 @@ def one(seed):
     r.check_exposures()
 
 
-for seed in (20260909, 1)[:rounds(2, 1)]:
+for seed in seeds((20260909, 1), 1):
     one(seed)
 finish()

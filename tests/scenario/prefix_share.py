@@ -6,9 +6,9 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from rehearsal import Rehearsal, check, finish  # noqa: E402
+from rehearsal import Rehearsal, check, finish, seeds  # noqa: E402
 
-for seed in (1, 5):
+for seed in seeds((1, 5)):
     r = Rehearsal("prefix_share", seed)
     r.check_sources()
     r.check_boots()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from rounds import rounds  # noqa: E402, F401
+from rounds import rounds, seeds  # noqa: E402, F401
 
 PAGETRAIL = os.environ.get("PAGETRAIL")
 if not PAGETRAIL:
