@@ -338,16 +338,25 @@ static int put_ref(struct buf *b, struct ref ref, struct err *err)
 	return b->len < REFS_BYTES ? refs_put(b, ref.source, ref.off, ref.len, err) : 0;
 }
 
+/* The record, and what says what is in the image that it names. */
+static int put_claim_refs(struct buf *b, const struct claim *c, struct err *err)
+{
+	int rc = put_ref(b, c->ref, err);
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(c->image); i++)
+		rc = put_ref(b, c->image[i], err);
+	return rc;
+}
+
 static int put_refs(struct deploy_state *x, const struct deploy_row *row, struct err *err)
 {
 	struct buf *b = &x->text;
 	buf_clear(b);
 	int rc = buf_add_char(b, '[', err);
 	if (!rc && row->v.by)
-		rc = put_ref(b, row->v.by->ref, err);
+		rc = put_claim_refs(b, row->v.by, err);
 	for (size_t i = 0; !rc && i < row->evidence.n; i++) /* the others that decide something */
 		if (row->evidence.claims[i].says.fix == FIX_AFFECTED || row->evidence.claims[i].says.fix == FIX_FIXED)
-			rc = put_ref(b, row->evidence.claims[i].ref, err);
+			rc = put_claim_refs(b, &row->evidence.claims[i], err);
 	if (!rc && row->boot && row->evidence.served_over)
 		rc = put_ref(b, row->boot->served_ref, err);
 	if (!rc && row->boot && row->v.rung == RUNG_BEHAVED)

@@ -44,6 +44,9 @@ enum deploy_reason { DEPLOY_REASONS(DEPLOY_REASON_ENUM) DEPLOY_REASON_COUNT };
 const char *deploy_reason_code(enum deploy_reason r);
 const char *deploy_reason_says(enum deploy_reason r);
 
+/* Who says what is in an image: the list of its packages; and what shows the digests of both to be of one image. */
+#define CLAIM_IMAGE_REFS 3
+
 struct claim { /* one record that says what is run, or what lies there */
 	enum rung rung;
 	int64_t at_ns; /* TIME_UNKNOWN: nobody knows */
@@ -51,6 +54,7 @@ struct claim { /* one record that says what is run, or what lies there */
 	struct text package, version, commit, digest;
 	struct policy_answer says;
 	struct ref ref;
+	struct ref image[CLAIM_IMAGE_REFS]; /* len 0: none */
 };
 
 /* What a verdict follows from. Only what was known at or before the time that is judged. */

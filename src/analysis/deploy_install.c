@@ -7,17 +7,20 @@
 #include "deploy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what is in an image, as lists of its packages say ---- */
 
 struct in_image {
 	struct text digest, package, version, commit;
-	struct ref ref;
+	struct text named; /* the digest that the list itself has */
+	struct ref ref, same;
 	enum fix fix; /* what the policy says of it */
 };
 
 struct one_image { /* the two digests of one image */
 	struct text digest, config;
+	struct ref ref; /* of a record that has both */
 };
 
 struct images {
@@ -60,13 +63,16 @@ static struct ref ref_at(struct sql *s, int col)
 static int load_same(struct deploy *d, struct images *im, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
-	int rc =
-	    sql_prepare(&s, d->c,
-			"SELECT DISTINCT image_digest, image_config FROM install_events WHERE image_digest IS NOT NULL "
-			"AND image_config IS NOT NULL ORDER BY image_digest",
-			err);
+	int rc = sql_prepare(
+	    &s, d->c,
+	    "SELECT source, byte_off, byte_len, image_digest, image_config FROM install_events WHERE image_digest "
+	    "IS NOT NULL AND image_config IS NOT NULL ORDER BY image_digest, image_config, source, byte_off",
+	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		struct one_image x = {sql_get_text(s, 0), sql_get_text(s, 1)};
+		struct one_image x = {sql_get_text(s, 3), sql_get_text(s, 4), ref_at(s, 0)};
+		const struct one_image *before = im->n_same ? &im->same[im->n_same - 1] : NULL;
+		if (before && text_eq(before->digest, x.digest) && text_eq(before->config, x.config))
+			continue;
 		rc = deploy_grow(d, (void **)&im->same, &im->cap_same, im->n_same, sizeof(x), err);
 		if (!rc)
 			rc = deploy_keep(d, &x.digest, err);
@@ -81,8 +87,9 @@ static int load_same(struct deploy *d, struct images *im, struct err *err)
 
 /* By which digest an image is known here, whichever of its two a record has: that of its configuration. The one of an index has
  * several of them, one for each architecture, and so says of none what is in it. */
-static struct text digest_of(const struct images *im, struct text digest)
+static struct text digest_of(const struct images *im, struct text digest, struct ref *ret_by)
 {
+	*ret_by = (struct ref){0};
 	size_t lo = 0, hi = im->n_same;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -94,7 +101,10 @@ static struct text digest_of(const struct images *im, struct text digest)
 	if (lo == im->n_same || !text_eq(im->same[lo].digest, digest))
 		return digest;
 	bool several = lo + 1 < im->n_same && text_eq(im->same[lo + 1].digest, digest);
-	return several ? digest : im->same[lo].config;
+	if (several)
+		return digest;
+	*ret_by = im->same[lo].ref;
+	return im->same[lo].config;
 }
 
 static int load_images(struct deploy *d, struct images *im, struct err *err)
@@ -109,12 +119,15 @@ static int load_images(struct deploy *d, struct images *im, struct err *err)
 	    "WHERE image_digest IS NOT NULL AND package IS NOT NULL",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		struct in_image x = {sql_get_text(s, 3), sql_get_text(s, 4), sql_get_text(s, 5),
-				     sql_get_text(s, 6), ref_at(s, 0),       FIX_UNKNOWN};
+		struct in_image x = {.named = sql_get_text(s, 3),
+				     .package = sql_get_text(s, 4),
+				     .version = sql_get_text(s, 5),
+				     .commit = sql_get_text(s, 6),
+				     .ref = ref_at(s, 0)};
 		if (!concerns(d, x.package, x.version, x.commit, &x.fix))
 			continue;
-		x.digest = digest_of(im, x.digest);
-		struct text *const texts[] = {&x.digest, &x.package, &x.version, &x.commit};
+		x.digest = digest_of(im, x.named, &x.same);
+		struct text *const texts[] = {&x.digest, &x.named, &x.package, &x.version, &x.commit};
 		rc = deploy_grow(d, (void **)&im->at, &im->cap, im->n, sizeof(x), err);
 		for (size_t i = 0; !rc && i < ARRAY_SIZE(texts); i++)
 			rc = deploy_keep(d, texts[i], err);
@@ -131,7 +144,8 @@ static int load_images(struct deploy *d, struct images *im, struct err *err)
 static int claim_image(struct deploy *d, const struct images *im, struct replica *r, struct claim c, bool *ret_holds,
 		       struct err *err)
 {
-	struct text digest = digest_of(im, c.digest);
+	struct ref same;
+	struct text digest = digest_of(im, c.digest, &same);
 	size_t lo = 0, hi = im->n;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -147,6 +161,12 @@ static int claim_image(struct deploy *d, const struct images *im, struct replica
 		c.package = im->at[lo].package;
 		c.version = im->at[lo].version;
 		c.commit = im->at[lo].commit;
+		memset(c.image, 0, sizeof(c.image));
+		c.image[0] = im->at[lo].ref;
+		if (!text_eq(im->at[lo].named, c.digest)) { /* two digests: why they are of one image */
+			c.image[1] = same;
+			c.image[2] = im->at[lo].same;
+		}
 		rc = deploy_claim(d, r, c, err);
 	}
 	return rc;
@@ -282,12 +302,14 @@ static int load_packages(struct deploy *d, struct err *err)
 static int load_orders(struct deploy *d, const struct images *im, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
+	struct ref by;
 	int rc = sql_prepare(
 	    &s, d->c,
 	    "SELECT DISTINCT image_digest FROM install_events WHERE what = 'order' AND image_digest IS NOT NULL", err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
 		for (size_t i = 0; i < im->n; i++)
-			if (im->at[i].fix == FIX_FIXED && text_eq(im->at[i].digest, digest_of(im, sql_get_text(s, 0))))
+			if (im->at[i].fix == FIX_FIXED &&
+			    text_eq(im->at[i].digest, digest_of(im, sql_get_text(s, 0), &by)))
 				d->fleet_rung = RUNG_ORDERED;
 	for (size_t i = 0; rc >= 0 && i < d->n; i++) {
 		const struct inventory_row *row = d->replicas[i]->listed;

@@ -77,6 +77,8 @@ with Box() as box:
            and now["disk-0"]["context_exceeds_pool"] == "unknown", "context against the pool, of each role")
     expect(now["image-0"]["image_digest"] == DIGEST and now["image-0"]["version"] == "0.5.22" and now["kube-0"]["node"] == "gpu-1",
            f"an image's packages by its digest, got {now['image-0']}")
+    said = [box.run("show", "case.ptc", ref).stdout.decode() for ref in now["image-0"]["refs"]]
+    expect(len(said) == 2 and '"image-0"' in said[0] and '"bomFormat"' in said[1], f"the pod, and what says what is in its image: {said}")
     expect(now["fixed-0"]["inventory"] == {"rack": "a,\n1"}, f"other columns to be kept, got {now['fixed-0']['inventory']}")
     expect([r["verdict"] for r in doc["rows"] if r["replica"] == "restart-0"] == ["verified_affected", "verified_fixed"],
            "a row for each boot, judged at its own end")
@@ -302,8 +304,13 @@ with Box() as box:
               "bom.json": FILES["bom.json"],
               "images/image-inspect.json": json.dumps([{"Id": config, "RepoTags": [], "RepoDigests": ["registry.example/engine@" + DIGEST]}])}
     ingest(box, "joined.ptc", joined)
-    r = deploy(box, "joined.ptc")[1]["docker-0"]
+    r = deploy(box, "joined.ptc", "--statement", "joined.json")[1]["docker-0"]
     expect((r["version"], r["rung"], r["image_digest"]) == ("0.5.22", "L3", config), f"packages by the other digest of the image: {r}")
+    said = [box.run("show", "joined.ptc", ref).stdout.decode() for ref in r["refs"]]
+    expect(len(said) == 3 and all(word in t for word, t in zip(('"State"', '"bomFormat"', '"RepoDigests"'), said)), f"all three are its records: {said}")
+    with open(box.path("joined.json"), encoding="utf-8") as f:
+        subjects = {x["name"].rsplit("/", 1)[-1] for x in json.load(f)["subject"]}
+    expect({"inspect.json", "image-inspect.json", "bom.json"} <= subjects, f"and files of the statement: {subjects}")
     # an index of images for two machines has two configurations: it does not say what is in which
     joined["images/other-image-inspect.json"] = joined["images/image-inspect.json"].replace(config, "sha256:" + "fedcba9876543210" * 4)
     ingest(box, "index.ptc", joined)
