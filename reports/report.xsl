@@ -172,7 +172,7 @@
           <xsl:when test="$columns[@below = 'true']">
             <xsl:for-each select="r:row[position() &lt;= $rows]"><tbody>
               <tr><xsl:call-template name="cells"><xsl:with-param name="columns" select="$columns"/></xsl:call-template></tr>
-              <tr class="more"><td></td><td colspan="{count($columns[@below = 'false']) - 1}">
+              <tr class="more"><td colspan="{count($columns[@below = 'false'])}">
                 <xsl:for-each select="r:cell[position() &lt;= $shown]">
                   <xsl:variable name="at" select="position()"/>
                   <xsl:variable name="column" select="$columns[$at]"/>
@@ -203,7 +203,7 @@
     <xsl:param name="column"/>
     <xsl:choose>
       <xsl:when test="$column/@style = 'refs'"><details><summary><xsl:value-of select="count(r:item)"/> records</summary><xsl:for-each select="r:item"><xsl:value-of select="."/><xsl:text> </xsl:text></xsl:for-each></details></xsl:when>
-      <xsl:otherwise><xsl:for-each select="r:item"><xsl:if test="@name"><xsl:value-of select="@name"/>=</xsl:if><xsl:value-of select="."/><xsl:if test="position() != last()">; </xsl:if></xsl:for-each></xsl:otherwise>
+      <xsl:otherwise><xsl:for-each select="r:item"><xsl:if test="@name"><xsl:value-of select="@name"/>=</xsl:if><xsl:value-of select="."/><xsl:if test="position() != last()"><xsl:if test="substring(., string-length()) != '.'">;</xsl:if><xsl:text> </xsl:text></xsl:if></xsl:for-each></xsl:otherwise>
     </xsl:choose>
   </xsl:template>
   <xsl:template match="r:cell" mode="cell">

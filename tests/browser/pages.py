@@ -43,9 +43,11 @@ def axe(box, pages):
         return
     p = browser("axe", *pages)
     expect(p.returncode == 0, f"axe to be content, no script to run and nothing to be fetched: {p.stderr.decode()[-3000:]}")
-    bad = box.write("bad.html", '<html><body><img src="http://127.0.0.1:9/x"><p style="width:2000px;color:#ccc">wide</p><script>alert(1)</script></body></html>')
+    bad = box.write("bad.html", '<html><body><img src="http://127.0.0.1:9/x"><p style="width:2000px;color:#ccc">wide</p><script>alert(1)</script><div class="scroll"'
+                    ' style="overflow:auto"><table><tr class="more"><td><div style="width:1500px">below</table></div><figure><svg><text y="9">one</text><text y="9">two'
+                    '</text></svg></figure></body></html>')
     said = browser("axe", bad)
-    for word in ("image-alt", "html-has-lang", "px wide", "asks for http", "runs a script"):
+    for word in ("image-alt", "html-has-lang", "px wide", "asks for http", "runs a script", "hides below", "hides two"):
         expect(said.returncode == 1 and word in said.stderr.decode(), f"a bad page to be found out: {word}: {said.stderr.decode()[-1500:]}")
 
 
