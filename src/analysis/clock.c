@@ -313,8 +313,7 @@ static int zones_settle(struct resolve *r, struct source_info *s, int kind, bool
 	struct clock_pieces *p = arena_array(&r->arena, 1, sizeof(*p));
 	if (!p)
 		return err_nomem(err);
-	int res = 0;
-	for (uint32_t i = 0; i < runs->n && !res; i++) {
+	for (uint32_t i = 0; i < runs->n; i++) {
 		const struct clock_run *x = &runs->at[i];
 		p->at[i] = (struct clock_piece){.from_off = i ? x->ref.off : 0,
 						.offset_ns = x->quarter * QUARTER_NS,
@@ -322,12 +321,19 @@ static int zones_settle(struct resolve *r, struct source_info *s, int kind, bool
 						.last_ns = x->last_ns,
 						.anchors = x->n,
 						.ref = x->ref};
-		if (i)
-			res = clock_step(r, s, &p->at[i - 1], &p->at[i], "daylight saving, or another zone", err);
 	}
 	p->n = runs->n;
 	s->zones = p;
-	*ret = !res;
+	*ret = true;
+	return 0;
+}
+
+/* Said when gateways had their word about where the changes are. */
+static int zones_say(struct resolve *r, struct source_info *s, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 1; s->zones && i < s->zones->n && !res; i++)
+		res = clock_step(r, s, &s->zones->at[i - 1], &s->zones->at[i], "daylight saving, or another zone", err);
 	return res;
 }
 
@@ -489,7 +495,11 @@ int clock_fit_all(struct resolve *r, struct err *err)
 	r->clock_pass = NULL;
 	if (!res)
 		res = clock_inherit(r, err);
-	return res ? res : clock_skew(r, err);
+	if (!res)
+		res = clock_skew(r, err);
+	for (uint32_t i = 0; i < r->n_sources && !res; i++)
+		res = zones_say(r, &r->sources[i], err);
+	return res;
 }
 
 /* One row for each part of a source that was corrected by one amount. */

@@ -12,6 +12,7 @@
 #include "resolve.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define FAR_NS  (INT64_MAX / 4)
 #define FINE_NS NS_PER_S       /* what stamps of whole seconds may be off */
@@ -237,6 +238,50 @@ static struct clock_piece piece_of(const struct skew_run *x)
 	return p;
 }
 
+/* Both show one clock, when x is read by a zone that is `more` farther east. */
+static bool one_clock(const struct skew_run *a, const struct skew_run *x, int64_t more)
+{
+	return a && overlap(a, x->lo - more - FINE_NS, x->hi - more + FINE_NS);
+}
+
+static void run_remove(struct skew_runs *s, uint32_t i)
+{
+	memmove(&s->at[i], &s->at[i + 1], (s->n - i - 1) * sizeof(*s->at));
+	s->n--;
+}
+
+/* Where no stamp says where a zone changed, a silence was taken for it (run_begin()), and the change may have been elsewhere. Then
+ * a run of requests behind it is off by just what the zones differ by: it went by the old one still. Or one before it did by the new
+ * one already. Nobody set a clock: the change lies at the other end of that run. */
+static void zones_move(struct clock_pieces *zones, struct skew_runs *runs)
+{
+	for (uint32_t z = 1; zones && z < zones->n; z++) {
+		struct clock_piece *old = &zones->at[z - 1], *new = &zones->at[z];
+		uint64_t end = z + 1 < zones->n ? zones->at[z + 1].from_off : UINT64_MAX;
+		int64_t step = new->offset_ns - old->offset_ns;
+		for (uint32_t i = 0; i < runs->n; i++) {
+			struct skew_run *x = &runs->at[i], *before = i ? x - 1 : NULL;
+			struct skew_run *behind = i + 1 < runs->n ? x + 1 : NULL;
+			if (x->ref.off >= new->from_off && (!before || before->ref.off < new->from_off) &&
+			    one_clock(behind, x, -step) && behind->ref.off < end) {
+				old->last_ns = x->last_ns + new->offset_ns;
+				new->from_off = behind->ref.off;
+				new->from_ns = behind->from_ns + new->offset_ns;
+				new->ref = behind->ref;
+			} else if (x->ref.off > old->from_off && x->ref.off < new->from_off &&
+				   (!behind || behind->ref.off >= new->from_off) && one_clock(before, x, step)) {
+				new->from_off = x->ref.off;
+				new->from_ns = x->from_ns + old->offset_ns;
+				new->ref = x->ref;
+			} else {
+				continue;
+			}
+			run_remove(runs, i);
+			break;
+		}
+	}
+}
+
 static int skew_decide(struct resolve *r, struct source_info *s, struct err *err)
 {
 	struct skew_runs *runs = s->skew_runs;
@@ -246,6 +291,7 @@ static int skew_decide(struct resolve *r, struct source_info *s, struct err *err
 	runs_settle(runs, &drifts);
 	if (!runs->n)
 		return 0;
+	zones_move(s->zones, runs);
 	bool contradicts = runs->full || (uint64_t)runs->strays * 10 > runs->all;
 	if (contradicts || (runs->strays >= AGREE && (uint64_t)runs->strays * 50 > runs->all)) {
 		int res = clock_conflict(

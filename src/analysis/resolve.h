@@ -145,7 +145,7 @@ struct source_info {
 	struct text basis;
 	struct clock_runs *zone_runs;     /* while it is fitted */
 	struct skew_runs *skew_runs;      /* the same */
-	const struct clock_pieces *zones; /* NULL: offset_ns everywhere */
+	struct clock_pieces *zones;       /* NULL: offset_ns everywhere */
 	const struct clock_pieces *skews; /* what its clock is ahead of the gateways'; NULL: nothing known */
 	struct text skew_basis;
 	/* anonymous access lines, for the note about them */

@@ -241,6 +241,45 @@ static void test_clock_that_was_set(void **state)
 	    "30|1;");
 }
 
+/* Where the zone changed no stamp says, and the log was silent longest somewhere else: requests tell on which side that was. */
+static void test_change_beside_silence(void **state)
+{
+	static const struct {
+		int change;         /* the first request in the new zone */
+		const char *clocks; /* offset in hours, skew in seconds, first request */
+	} cases[] = {{17, "2|0|-;3|0|17;"}, {6, "2|0|-;3|0|6;"}};
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL);
+	for (int k = 0; k < 2; k++) {
+		int64_t s = source(k ? "b.log" : "a.log", k ? "b" : "a", NULL);
+		for (int i = 0; i < 24; i++) {
+			char line[128];
+			const int n = k * 50 + i, zone = (i < cases[k].change ? 2 : 3) * H;
+			if (i > 8 && i < 12)
+				continue;
+			answered(g, n, 1, "");
+			/* only the first four and the last four have the time of the epoch beside their stamp */
+			if (i < 4 || i > 19)
+				snprintf(line, sizeof(line), "naive what=finished rid=r%d role=decode finished_ns=%d.5",
+					 n, n * 100);
+			else
+				snprintf(line, sizeof(line), "naive what=finished rid=r%d role=decode", n);
+			put(s, EVENT_LEG, zone + n * 100, line);
+		}
+	}
+	resolve();
+	for (int k = 0; k < 2; k++) {
+		char sql[256];
+		snprintf(sql, sizeof(sql),
+			 "SELECT (offset_ns - skew_ns) / 3600000000000, skew_ns, (from_ns - 1788000000000000000) / "
+			 "100000000000 - %d "
+			 "FROM clock JOIN source USING(source) WHERE path = '%s' ORDER BY from_off",
+			 k * 50, k ? "b.log" : "a.log");
+		assert_string_equal(rows(sql), cases[k].clocks);
+	}
+	assert_string_equal(rows("SELECT kind, count(*) FROM gap GROUP BY kind"), "clock_step|2;");
+}
+
 /* A clock that runs away is no clock that is set again and again: one offset, and the bound covers it. */
 static void test_drift(void **state)
 {
@@ -406,6 +445,7 @@ int main(void)
 	    CASE(test_naive_alone),
 	    CASE(test_no_skew),
 	    CASE(test_clock_that_was_set),
+	    CASE(test_change_beside_silence),
 	    CASE(test_drift),
 	    CASE(test_ends_that_prove_nothing),
 	    CASE(test_contradictions),
