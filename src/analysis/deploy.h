@@ -186,5 +186,7 @@ void deploy_last(struct deploy *d, struct replica *r, int64_t at_ns);
 int deploy_end(struct deploy *d, struct err *err) MUST_CHECK;
 /* Logs go on for some time after an inventory has taken a replica out, and begin before it has taken one in. */
 #define INVENTORY_SKEW_NS (600 * NS_PER_S)
+/* deploy_tails.c: until when logs of those who are said to be retired say anything, be it no event */
+int deploy_tails(struct deploy *d, struct err *err) MUST_CHECK;
 /* deploy_signs.c: who was at work after it was retired, and since when; once all the rest is there */
 int deploy_signs(struct deploy *d, struct err *err) MUST_CHECK;

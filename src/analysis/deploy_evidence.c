@@ -538,6 +538,8 @@ int deploy_collect(struct deploy **ret, struct analysis *a, struct err *err)
 	if (!rc)
 		rc = load_served(d, err);
 	if (!rc)
+		rc = deploy_tails(d, err);
+	if (!rc)
 		rc = deploy_signs(d, err);
 	if (!rc)
 		rc = deploy_end(d, err);

@@ -297,6 +297,14 @@ with Box() as box:
     box.write("left.csv", "replica,state,retired_at\nleft-0,retired,2026-09-14T07:00:00Z\n")
     _, now = deploy(box, "left.ptc", "--inventory", "left.csv", code=0)
     expect(now["left-0"]["verdict"] == "retired", f"a disk and an ended container are no work: {now['left-0']['reasons']}")
+    # health checks are no events, and work all the same: the last line of a log tells, if it has a date
+    health = "".join(f"[2026-09-14 {h:02}:00:00] INFO:     10.0.9.2:48000 - \"GET /health HTTP/1.1\" 200 OK\n" for h in (9, 10, 11))
+    box.write("idle.csv", "replica,state,retired_at\nidle-0,retired,2026-09-14T08:30:00Z\n")
+    for case, lines, more, verdict in (("idle.ptc", health, (), "conflicting"), ("mute.ptc", health.replace("[2026-09-14 ", "[at "), (), "retired"),
+                                       ("then.ptc", health, ("--at", "2026-09-14T10:30:00Z"), "retired")):
+        ingest(box, case, {"idle-0/engine.log": log("unified", "08:00:00") + lines, "b-0/server_info.json": info("prefill", "0.5.22", "12:00:00")})
+        r = deploy(box, case, "--inventory", "idle.csv", *more)[1]["idle-0"]
+        expect(r["verdict"] == verdict and ("seen_after_retired" in r["reasons"]) == (verdict == "conflicting"), f"{case}: {verdict}, got {r}")
     # a container of Docker names its image by the configuration, a bill of materials by the manifest: the image's own record has both
     config = "sha256:" + "89abcdef01234567" * 4
     joined = {"docker-0/inspect.json": json.dumps([{"Id": "c0ffee" * 10 + "c0ff", "State": {"Status": "running", "StartedAt": "2026-09-14T06:00:00Z"},
