@@ -172,9 +172,9 @@ static void plan_replica(struct fleet *f, const struct story *s, unsigned style,
 		snprintf(name, sizeof(name), "%s-gpu%u", roles[role], number);
 	*r = (struct replica){.story = s,
 			      .log = s->life[1] || s->life[0] ? !(s->flags & STORY_NO_LOG) : false,
-			      .listed = !(s->flags & STORY_UNLISTED),
-			      .folder = rng_chance(&f->m->rng, 500),
-			      .proxy = rng_chance(&f->m->rng, 500)};
+			      .listed = !(s->flags & STORY_UNLISTED)};
+	r->folder = rng_chance(&f->m->rng, 500);
+	r->proxy = rng_chance(&f->m->rng, 500);
 	r->w = worker_add(f->m, name, role, MODEL_GLM, CONTEXT);
 	plan_lives(f, r);
 	for (int i = 0; i < TOLD && s->told[i].form; i++)

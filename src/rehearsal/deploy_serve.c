@@ -236,11 +236,10 @@ void deploy_logs(struct fleet *f)
 		over_long(f, n);
 	for (int64_t i = 0; i < m->n_normal && !m->rc; i++) {
 		int64_t at = second_within(f, hours(f, 1), (LAST_H - 2) * 3600);
+		bool unified = rng_chance(&m->rng, 60);
+		int decode = choose(f, unified ? ROLE_UNIFIED : ROLE_DECODE, at);
 
-		if (rng_chance(&m->rng, 60))
-			request(f, at, -1, choose(f, ROLE_UNIFIED, at), -1, false);
-		else
-			request(f, at, choose(f, ROLE_PREFILL, at), choose(f, ROLE_DECODE, at), -1, false);
+		request(f, at, unified ? -1 : choose(f, ROLE_PREFILL, at), decode, -1, false);
 	}
 	gateway_refuses(f);
 	for (int n = 0; n < f->n; n++) {

@@ -2,6 +2,7 @@
 /* rng.c - xoshiro256** and the few distributions that the model needs
  *
  * Integers only: the same seed gives the same numbers on every machine, compiler and C library.
+ * For that, one expression draws once: arguments and operands are evaluated in any order.
  */
 #include "model.h"
 

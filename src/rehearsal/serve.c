@@ -225,7 +225,8 @@ static void prefill_begin(struct model *m, uint32_t i, int w)
 	struct attempt *a = &m->attempts[i];
 	int64_t cached = (int64_t)prefill_pages(a)->shared * PAGE_TOKENS, fresh = a->prefill_len - cached;
 	/* tokenising about 1.2 M tokens a second, computing 60 to 80 thousand */
-	int64_t us = a->len * 4 / 5 + fresh * 1000 / rng_range(&m->rng, 60, 80) + rng_range(&m->rng, 18000, 45000);
+	int64_t speed = rng_range(&m->rng, 60, 80);
+	int64_t us = a->len * 4 / 5 + fresh * 1000 / speed + rng_range(&m->rng, 18000, 45000);
 
 	m->worker[w].busy = true;
 	a->forwarded_us = m->now_us + us;

@@ -133,13 +133,15 @@ static int64_t next_arrival(struct model *m)
 
 uint32_t traffic_arrive(struct model *m)
 {
+	int64_t len;
 	uint32_t i;
 	enum model_id model;
 
 	if (m->arrived >= m->n_normal)
 		return NONE;
 	model = rng_chance(&m->rng, 140) ? MODEL_KESTREL : MODEL_GLM;
-	i = request_new(m, pick_tenant(m), model, normal_length(m, model));
+	len = normal_length(m, model); /* not as an argument: these are evaluated in any order */
+	i = request_new(m, pick_tenant(m), model, len);
 	if (i == NONE)
 		return NONE;
 	m->requests[i].unified = model == MODEL_GLM && rng_chance(&m->rng, m->sharing ? 400 : 100);
@@ -162,7 +164,7 @@ uint32_t traffic_arrive(struct model *m)
 void traffic_draw(struct model *m, unsigned source)
 {
 	struct source *s = &m->source[source];
-	int64_t left = s->until_us - m->now_us, gap;
+	int64_t left = s->until_us - m->now_us, gap, len;
 	uint32_t i;
 
 	if (s->delivered >= s->target || m->now_us >= m->end_us)
@@ -172,9 +174,9 @@ void traffic_draw(struct model *m, unsigned source)
 		return;
 	}
 	/* lengths thin out towards the context window */
-	i = request_new(m, pick_tenant(m), MODEL_GLM,
-			s->boundary ? rng_range(&m->rng, s->lo, s->hi)
-				    : MIN(rng_range(&m->rng, s->lo, s->hi), rng_range(&m->rng, s->lo, s->hi)));
+	len = s->boundary ? rng_range(&m->rng, s->lo, s->hi)
+			  : MIN(rng_range(&m->rng, s->lo, s->hi), rng_range(&m->rng, s->lo, s->hi));
+	i = request_new(m, pick_tenant(m), MODEL_GLM, len);
 	if (i == NONE)
 		return;
 	m->requests[i].source = (int)source;
