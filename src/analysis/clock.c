@@ -27,7 +27,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 struct clock_run {
 	int quarter;
 	uint32_t n;
-	int64_t from_ns, last_ns;
+	int64_t from_ns, proved_ns, last_ns; /* proved: its first anchor */
 	struct ref_node ref;
 };
 /* Between two records of legs: how far the stamps are apart, and the later record. */
@@ -70,8 +70,8 @@ static struct clock_run run_begin(const struct clock_runs *runs, int quarter, in
 	bool back = last && quarter < last->quarter && runs->back.ns < -START_SLACK_NS;
 	const struct clock_jump *jump = back ? &runs->back : &runs->silence;
 	if (!last || !jump->ns || jump->ref.off > ref.off)
-		return (struct clock_run){quarter, 1, at_ns, at_ns, ref};
-	return (struct clock_run){quarter, 1, jump->at_ns, at_ns, jump->ref};
+		return (struct clock_run){quarter, 1, at_ns, at_ns, at_ns, ref};
+	return (struct clock_run){quarter, 1, jump->at_ns, at_ns, at_ns, jump->ref};
 }
 
 static int run_vote(struct resolve *r, struct source_info *s, int kind, int quarter, int64_t at_ns, struct ref_node ref,
@@ -289,7 +289,7 @@ int clock_step(struct resolve *r, struct source_info *s, const struct clock_piec
 			.source = (uint32_t)(s - r->sources),
 			.worker = s->worker_at,
 			.from = before->last_ns - before->offset_ns,
-			.to = after->from_ns - after->offset_ns,
+			.to = after->proved_ns - after->offset_ns,
 			.missing = UNKNOWN};
 	g.effect =
 	    arena_printf(&r->arena,
@@ -318,6 +318,7 @@ static int zones_settle(struct resolve *r, struct source_info *s, int kind, bool
 		p->at[i] = (struct clock_piece){.from_off = i ? x->ref.off : 0,
 						.offset_ns = x->quarter * QUARTER_NS,
 						.from_ns = x->from_ns,
+						.proved_ns = x->proved_ns,
 						.last_ns = x->last_ns,
 						.anchors = x->n,
 						.ref = x->ref};

@@ -225,7 +225,8 @@ static int64_t rounded(int64_t ns)
 
 static struct clock_piece piece_of(const struct skew_run *x)
 {
-	struct clock_piece p = {.from_ns = x->from_ns, .last_ns = x->last_ns, .anchors = x->n, .ref = x->ref};
+	struct clock_piece p = {
+	    .from_ns = x->from_ns, .proved_ns = x->from_ns, .last_ns = x->last_ns, .anchors = x->n, .ref = x->ref};
 	if (x->lo <= FINE_NS && x->hi >= -FINE_NS) {
 		p.bound_ns = x->lo <= -FAR_NS || x->hi >= FAR_NS ? UNKNOWN : MAX(MAX(-x->lo, x->hi), FINE_NS);
 	} else if (x->lo <= -FAR_NS || x->hi >= FAR_NS) {
@@ -266,12 +267,12 @@ static void zones_move(struct clock_pieces *zones, struct skew_runs *runs)
 			    one_clock(behind, x, -step) && behind->ref.off < end) {
 				old->last_ns = x->last_ns + new->offset_ns;
 				new->from_off = behind->ref.off;
-				new->from_ns = behind->from_ns + new->offset_ns;
+				new->from_ns = new->proved_ns = behind->from_ns + new->offset_ns;
 				new->ref = behind->ref;
 			} else if (x->ref.off > old->from_off && x->ref.off < new->from_off &&
 				   (!behind || behind->ref.off >= new->from_off) && one_clock(before, x, step)) {
 				new->from_off = x->ref.off;
-				new->from_ns = x->from_ns + old->offset_ns;
+				new->from_ns = new->proved_ns = x->from_ns + old->offset_ns;
 				new->ref = x->ref;
 			} else {
 				continue;

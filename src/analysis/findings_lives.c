@@ -8,7 +8,8 @@
  *
  * A log that is lost may only make these sets larger. So a request of which a leg is missing may have lived anywhere
  * (NOWHERE: it is a candidate for every reader), and a reader whose leg is missing may have read from anybody (WORLD:
- * every request, once).
+ * every request, once). And where a worker's clock cannot be trusted, nobody knows which of its requests came first, or in which
+ * boot: all that ever lived there are candidates for all that read there.
  *
  * What they left is no more than what they brought: pages that nobody has had since the boot hold nobody's content. Their
  * sizes add up to a bound in tokens, which is given only where nothing is known to be missing between boot and read.
@@ -35,6 +36,8 @@ struct hole { /* what is missing of a worker's logs, or of logs that may have be
 #define WORLD   INT64_MAX
 
 enum { SUM_STEP = 64, REQUESTS_AT_ONCE = 1 << 15 };
+/* Daylight saving and a repair: a clock that was set more often than that in one log may have been set unseen as well. */
+#define CLOCK_STEPS_TRUSTED "3"
 
 struct house { /* one boot of one worker */
 	int64_t worker, boot;
@@ -55,8 +58,8 @@ struct lodging { /* all that one request lived in */
 	struct home *homes;
 	size_t n, cap;
 	int64_t last_attempt, n_attempts;
-	bool in_world;
-	int64_t world_ns; /* its first end that is known */
+	bool in_world, timeless; /* timeless: a clock that cannot be trusted says when */
+	int64_t world_ns;        /* its first end that is known */
 };
 
 struct life_tables {
@@ -69,6 +72,8 @@ struct pool_lives {
 	size_t n_boots;
 	int64_t *booted; /* workers with a boot, sorted */
 	size_t n_booted;
+	int64_t *doubtful; /* workers whose clock cannot be trusted, sorted */
+	size_t n_doubtful;
 	struct row_book *requests, *legs, *responses;
 	struct house *houses; /* by worker, boot; NOWHERE is the first */
 	size_t n_houses, cap_houses;
@@ -147,6 +152,16 @@ static int64_t first_of(int64_t a, int64_t b)
 	return a == TIME_UNKNOWN ? b : b == TIME_UNKNOWN ? a : MIN(a, b);
 }
 
+static bool among(const int64_t *ids, size_t n, int64_t id)
+{
+	return n && bsearch(&id, ids, n, sizeof(id), id_cmp);
+}
+
+static bool clock_doubtful(const struct pool_lives *l, int64_t worker)
+{
+	return among(l->doubtful, l->n_doubtful, worker);
+}
+
 static int add_leg(const struct pool_lives *l, struct lodging *to, const struct row_range *leg, struct err *err)
 {
 	int64_t boot = row_range_int(leg, LEG_ROW_BOOT), worker = row_range_int(leg, LEG_ROW_WORKER);
@@ -154,7 +169,7 @@ static int add_leg(const struct pool_lives *l, struct lodging *to, const struct 
 	if (text_is(row_range_text(leg, LEG_ROW_ROLE), "prefill"))
 		return 0;
 	const struct served_boot *b = boot == UNSAID ? NULL : boot_find(l->boots, l->n_boots, boot);
-	bool adrift = boot == UNSAID && l->n_booted && bsearch(&worker, l->booted, l->n_booted, sizeof(worker), id_cmp);
+	bool adrift = boot == UNSAID && among(l->booted, l->n_booted, worker), timeless = clock_doubtful(l, worker);
 	if (ns == TIME_UNKNOWN)
 		ns = row_range_int(leg, LEG_ROW_STARTED_NS);
 	to->world_ns = to->in_world ? first_of(to->world_ns, ns) : ns;
@@ -164,6 +179,9 @@ static int add_leg(const struct pool_lives *l, struct lodging *to, const struct 
 		to->last_attempt = attempt;
 	}
 	struct home h = {worker == UNSAID ? 0 : worker, boot == UNSAID ? 0 : boot, ns, whole_pages(leg, b)};
+	if (timeless)
+		h = (struct home){worker, 0, TIME_UNKNOWN, UNSAID};
+	to->timeless |= timeless;
 	return add_home(to, h, err);
 }
 
@@ -174,13 +192,15 @@ static int lodge(const struct pool_lives *l, struct life_tables *t, int64_t requ
 	int64_t attempts = UNSAID, first_ns = TIME_UNKNOWN;
 	ret->n = 0;
 	ret->n_attempts = 0;
-	ret->in_world = false;
+	ret->in_world = ret->timeless = false;
 	int rc = row_range_seek(t->legs, request, err);
 	while (rc == 1 && row_range_request(t->legs) == request) {
 		rc = add_leg(l, ret, t->legs, err);
 		if (rc == 0)
 			rc = row_range_next(t->legs, err);
 	}
+	if (ret->timeless)
+		ret->world_ns = TIME_UNKNOWN;
 	if (rc >= 0)
 		rc = row_range_seek(t->responses, request, err);
 	while (rc == 1 && row_range_request(t->responses) == request) {
@@ -190,7 +210,7 @@ static int lodge(const struct pool_lives *l, struct life_tables *t, int64_t requ
 	if (rc < 0 || ret->n_attempts >= (attempts == UNSAID ? 1 : attempts))
 		return MIN(rc, 0);
 	rc = row_range_seek(t->requests, request, err);
-	if (rc == 1 && row_range_request(t->requests) == request)
+	if (rc == 1 && row_range_request(t->requests) == request && !ret->timeless)
 		first_ns = row_range_int(t->requests, REQUEST_FIRST_NS);
 	ret->n = 0;
 	ret->world_ns = ret->in_world ? first_of(ret->world_ns, first_ns) : first_ns;
@@ -370,6 +390,25 @@ static int load_holes(struct pool_lives *l, struct case_file *c, struct err *err
 	return rc;
 }
 
+static int load_doubtful(struct pool_lives *l, struct case_file *c, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	size_t cap = 0;
+	int rc = sql_prepare(
+	    &s, c,
+	    "SELECT worker FROM gap WHERE kind = 'clock' AND worker IS NOT NULL UNION "
+	    "SELECT worker FROM gap WHERE kind = 'clock_step' AND worker IS NOT NULL GROUP BY worker, source "
+	    "HAVING count(*) > " CLOCK_STEPS_TRUSTED " ORDER BY worker",
+	    err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		rc = grow_array((void **)&l->doubtful, &cap, l->n_doubtful, sizeof(*l->doubtful), err);
+		if (rc < 0)
+			break;
+		l->doubtful[l->n_doubtful++] = sql_get_int(s, 0);
+	}
+	return rc;
+}
+
 static int open_books(struct pool_lives *l, struct err *err)
 {
 	int rc = row_book_open(&l->requests, l->c, ROWS_REQUEST, 1u << REQUEST_FIRST_NS, err);
@@ -403,6 +442,8 @@ int lives_open(struct pool_lives **ret, struct case_file *c, const struct served
 		qsort(l->booted, l->n_booted, sizeof(*l->booted), id_cmp);
 	if (rc == 0)
 		rc = load_holes(l, c, err);
+	if (rc == 0)
+		rc = load_doubtful(l, c, err);
 	if (rc < 0) {
 		lives_free(l);
 		return rc;
@@ -424,11 +465,21 @@ void lives_free(struct pool_lives *l)
 	free(l->lodging.homes);
 	free(l->houses);
 	free(l->holes);
+	free(l->doubtful);
 	free(l->booted);
 	free(l);
 }
 
 /* ---- questions ---- */
+
+/* A reader there read at no time and in no boot that anybody knows. */
+static void distrust(const struct pool_lives *l, int64_t worker, int64_t *boot, int64_t *ns)
+{
+	if (!clock_doubtful(l, worker))
+		return;
+	*boot = 0;
+	*ns = TIME_UNKNOWN;
+}
 
 /* How many of a house had ended, or may have ended, before ns. */
 static size_t ended(const struct house *h, int64_t ns)
@@ -477,6 +528,7 @@ static int64_t before(const struct pool_lives *l, int64_t worker, int64_t boot, 
 int lives_before(struct pool_lives *l, int64_t worker, int64_t boot, int64_t ns, int64_t but_request, int64_t *ret,
 		 struct err *err)
 {
+	distrust(l, worker, &boot, &ns);
 	if (ns == TIME_UNKNOWN)
 		ns = INT64_MAX;
 	int rc = need(l, worker ? worker : WORLD, err);
@@ -503,6 +555,7 @@ int lives_left_at_most(struct pool_lives *l, int64_t worker, int64_t boot, int64
 		       int64_t but_request, int64_t *ret, struct err *err)
 {
 	*ret = UNSAID;
+	distrust(l, worker, &boot, &ns);
 	if (!worker || !boot || boot_ns == TIME_UNKNOWN || ns == TIME_UNKNOWN)
 		return 0;
 	int rc = need(l, worker, err);
@@ -536,6 +589,7 @@ static int mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_
 
 int lives_mark(struct pool_lives *l, int64_t worker, int64_t boot, struct life_reader r, struct err *err)
 {
+	distrust(l, worker, &boot, &r.ns);
 	if (r.ns == TIME_UNKNOWN)
 		r.ns = INT64_MAX;
 	if (!worker)
@@ -591,7 +645,7 @@ static void left_by(const struct house *h, const struct life *x, struct left_to 
 	*ret = (struct left_to){.request = x->request, .first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN};
 	ret->strong = h->strong[h->n_readers] - h->strong[lo];
 	ret->weak = h->n_readers - lo - ret->strong;
-	struct life_reader own = {x->ns, x->request, false}, *it;
+	struct life_reader own = {x->ns == TIME_UNKNOWN ? INT64_MAX : x->ns, x->request, false}, *it;
 	it = bsearch(&own, h->readers, h->n_readers, sizeof(own), reader_cmp);
 	if (it) /* not its own reading */
 		it->strong ? ret->strong-- : ret->weak--;

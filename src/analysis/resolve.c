@@ -15,7 +15,7 @@
 #include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 14
+#define RESOLVE_VERSION 15
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
@@ -91,6 +91,8 @@ static int resolve_events(struct resolve *r, struct err *err)
 		res = workers_map(r, err);
 	if (!res)
 		res = clock_fit_all(r, err);
+	if (!res)
+		pages_seen(r);
 	if (!res)
 		res = boot_load(r, err);
 	if (!res)

@@ -106,7 +106,8 @@ struct clock_votes {
 struct clock_piece {
 	uint64_t from_off;
 	int64_t offset_ns, bound_ns; /* bound UNKNOWN: none */
-	int64_t from_ns, last_ns; /* its first record, as far as known, and last anchor, by the source's own stamps */
+	int64_t from_ns, proved_ns,
+	    last_ns; /* its first record, as far as known, first and last anchor, by the source's own stamps */
 	uint32_t anchors;
 	struct ref_node ref; /* that first record */
 };
@@ -184,6 +185,8 @@ struct worker {
 	bool page_unordered, page_reads;
 	uint32_t page_source; /* rank + 1 */
 	int64_t page_seq, page_at;
+	int64_t page_lo, page_hi; /* its earliest and latest record there, by the log's own clock */
+	struct ref_node page_lo_ref, page_hi_ref;
 	bool saw_role[4], load_prefill, load_decode;
 	int64_t early_ns; /* first sign of life that is no boot event */
 	struct ref_node early_ref;
@@ -586,6 +589,7 @@ int cross_ids(struct resolve *r, const struct event_batch *b, uint32_t row, uint
 	      struct err *err) MUST_CHECK;
 int moment_add(struct clock_pass *p, uint32_t id, int64_t lo, int64_t hi, struct err *err) MUST_CHECK;
 struct moment *moment_of(struct clock_pass *p, uint32_t id); /* NULL: none */
+void pages_seen(struct resolve *r); /* resolve_page.c: when page logs saw each worker, once their clocks are known */
 int boot_load(struct resolve *r, struct err *err) MUST_CHECK;
 int boot_build(struct resolve *r, struct err *err) MUST_CHECK;
 int boot_assign(struct resolve *r, struct err *err) MUST_CHECK; /* legs to boots, limits from rejections */

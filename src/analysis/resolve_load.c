@@ -215,7 +215,7 @@ static int worker_add(struct resolve *r, struct text name, uint32_t *ret, struct
 		e->worker = r->workers.n;
 		w->name = id;
 		w->base = r->workers.n - 1;
-		w->first_ns = w->last_ns = w->early_ns = UNKNOWN;
+		w->first_ns = w->last_ns = w->early_ns = w->page_lo = w->page_hi = UNKNOWN;
 	}
 	*ret = e->worker - 1;
 	return 0;

@@ -155,6 +155,38 @@ static void page_order(struct worker *w, uint32_t source, int64_t seq, int64_t a
 	w->page_at = at;
 }
 
+/* Of what clock that is, nobody knows yet. */
+static void page_time(struct worker *w, int64_t at, struct ref_node ref)
+{
+	if (!w->used || earlier(w->page_lo, at) != w->page_lo) {
+		w->page_lo = at;
+		w->page_lo_ref = ref;
+	}
+	if (!w->used || later(w->page_hi, at) != w->page_hi) {
+		w->page_hi = at;
+		w->page_hi_ref = ref;
+	}
+	w->used = true;
+}
+
+static void page_end_seen(struct resolve *r, uint32_t worker, int64_t at, const struct ref_node *ref)
+{
+	if (at != UNKNOWN)
+		at -= clock_off(&r->sources[ref->source], ref->off, false);
+	worker_seen(r, worker, at, at, ref);
+}
+
+void pages_seen(struct resolve *r)
+{
+	for (uint32_t i = 0; i < r->workers.n; i++) {
+		const struct worker *w = worker_at(r, i);
+		if (!w->page_log)
+			continue;
+		page_end_seen(r, i, w->page_lo, &w->page_lo_ref);
+		page_end_seen(r, i, w->page_hi, &w->page_hi_ref);
+	}
+}
+
 static int page_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
 {
 	uint32_t worker, rid;
@@ -168,7 +200,7 @@ static int page_row(struct resolve *r, uint32_t source, const struct event_batch
 	struct ref_node ref = row_ref(source, b, row);
 	w->page_log = true;
 	page_order(w, source, seq, at, op, event_known(b, row, PAGE_SIZE) && event_known(b, row, PAGE_POOL_PAGES));
-	worker_seen(r, worker, at, at, &ref);
+	page_time(w, at, ref);
 	if (op.recv)
 		w->saw_role[ROLE_DECODE] = true;
 	else if (op.send)

@@ -860,6 +860,38 @@ static void test_bound_small(void **state)
 	same(BOUND "'gw-3'", "1|150;");
 }
 
+/* Where a clock cannot be trusted nobody is cleared because of the time of day, or of the boot that it falls into. */
+static void test_doubtful_clock(void **state)
+{
+	static const struct {
+		const char *gap, *owners, *exposed;
+	} cases[] = {
+	    {"SELECT 'clock', worker, 1, '', '[]' FROM worker WHERE name = 'd'", "2|1200;", "gw-1|E3;gw-3|E4;gw-4|E3;"},
+	    {"SELECT 'clock_step', worker, 1, '', '[]' FROM worker, json_each('[1,2,3,4]') WHERE name = 'd'", "2|1200;",
+	     "gw-1|E3;gw-3|E4;gw-4|E3;"},
+	    /* daylight saving, and a repair: both are known */
+	    {"SELECT 'clock_step', worker, 1, '', '[]' FROM worker, json_each('[1,2,3]') WHERE name = 'd'", "1|150;",
+	     "gw-1|E3;gw-3|E4;gw-4|E4;"}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct analysis_params params = {0};
+		char sql[256];
+		if (setup(NULL))
+			fail();
+		sized_boots("start page_size=50");
+		request(1, 10, 20, "a", 100, 200, "finished", 100);
+		request(3, 30, 40, "b", 1200, 200, "rejected", 1);
+		request(4, 50, 60, "a", 100, 200, "finished", 100);
+		resolve();
+		snprintf(sql, sizeof(sql), "INSERT INTO gap(kind, worker, source, effect, refs) %s", cases[i].gap);
+		run(sql);
+		assert_int_equal(analysis_register(fixture, &params, NULL), 0);
+		same(BOUND "'gw-3'", cases[i].owners);
+		same("SELECT request, class FROM exposed() ORDER BY request", cases[i].exposed);
+		fixture_teardown(NULL);
+	}
+}
+
 /* Whatever is not known leaves the prompt as the only bound. */
 static void test_no_bound(void **state)
 {
@@ -920,6 +952,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_bound, setup, fixture_teardown),
 	    cmocka_unit_test_setup_teardown(test_bound_small, setup, fixture_teardown),
 	    cmocka_unit_test(test_no_bound),
+	    cmocka_unit_test(test_doubtful_clock),
 	    T(test_no_page_log),
 	    T(test_lengths),
 	    T(test_person_says),
