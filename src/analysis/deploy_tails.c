@@ -6,6 +6,8 @@
  */
 #include "deploy.h"
 
+#include "pagetrail/instant.h"
+
 /* The lines that are looked at, from the end. */
 #define TAIL_BYTES (16 * KIB)
 
@@ -13,36 +15,34 @@ static const char logs_sql[] =
     "SELECT s.source, s.worker, s.tz, s.bytes FROM source s WHERE s.context > 0 AND s.worker IS NOT NULL AND ("
     "EXISTS (SELECT 1 FROM load_events e WHERE e.source = s.source) OR "
     "EXISTS (SELECT 1 FROM boot_events e WHERE e.source = s.source AND e.what <> 'snapshot')) ORDER BY s.source";
-static const char lines_sql[] =
-    "SELECT r.text, coalesce((SELECT c.offset_ns FROM clock c WHERE c.source = r.source AND c.from_off <= r.byte_off "
-    "ORDER BY c.from_off DESC LIMIT 1), 0), coalesce((SELECT c.skew_ns FROM clock c WHERE c.source = r.source AND "
-    "c.from_off <= r.byte_off ORDER BY c.from_off DESC LIMIT 1), 0) FROM records r WHERE r.source = ?1 AND r.byte_off "
-    ">= ?2";
-
 /* TIME_UNKNOWN: the line does not begin with a date. */
-static int64_t time_of(struct text line, const struct zone *z, int64_t offset_ns, int64_t skew_ns)
+static int64_t time_of(struct text line, uint64_t off, const struct zone *z, const struct instants *clock)
 {
 	struct stamp at;
 	size_t used;
 	if (!stamp_parse_iso(text_from(line, text_starts(line, "[")), &at, &used))
 		return TIME_UNKNOWN;
-	return at.quality == STAMP_NAIVE ? zone_to_utc(z, at.ns) - offset_ns : at.ns - skew_ns;
+	return instant_of(clock, off, at.quality == STAMP_NAIVE ? zone_to_utc(z, at.ns) : at.ns, at.quality);
 }
 
 static int last_word(struct deploy *d, int64_t source, struct text tz, int64_t bytes, int64_t *ret, struct err *err)
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct zone *z = NULL;
+	struct instants clock;
 	int rc = zone_open(&z, tz, err);
 	*ret = TIME_UNKNOWN;
 	if (rc == 0)
-		rc = sql_prepare(&s, d->c, lines_sql, err);
+		rc = instants_load(&clock, d->c, source, &d->arena, err);
+	if (rc == 0)
+		rc = sql_prepare(&s, d->c, "SELECT text, byte_off FROM records WHERE source = ?1 AND byte_off >= ?2",
+				 err);
 	if (rc == 0)
 		rc = sql_int(s, 1, source, err);
 	if (rc == 0)
 		rc = sql_int(s, 2, MAX(bytes - TAIL_BYTES, 0), err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1)
-		*ret = MAX(*ret, time_of(sql_get_text(s, 0), z, sql_get_int(s, 1), sql_get_int(s, 2)));
+		*ret = MAX(*ret, time_of(sql_get_text(s, 0), (uint64_t)sql_get_int(s, 1), z, &clock));
 	zone_close(z);
 	return MIN(rc, 0);
 }

@@ -378,13 +378,9 @@ static int load_holes(struct pool_lives *l, struct case_file *c, struct err *err
 			     "WHERE kind NOT IN ('sequence', 'clock', 'clock_step', 'markers', 'unanswered')",
 			     err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		if (l->n_holes == cap) {
-			cap = cap ? cap * 2 : 32;
-			struct hole *more = realloc(l->holes, cap * sizeof(*more));
-			if (!more)
-				return err_nomem(err);
-			l->holes = more;
-		}
+		rc = grow_array((void **)&l->holes, &cap, l->n_holes, sizeof(*l->holes), err);
+		if (rc < 0)
+			break;
 		l->holes[l->n_holes++] = (struct hole){sql_get_int(s, 0), sql_get_time(s, 1), sql_get_int(s, 2)};
 	}
 	return rc;
