@@ -139,8 +139,7 @@ def gaps(box):
     timed = [r for r in rows if r["what"] == "gap" and (r["from"] or r["to"])]
     expect(len(timed) > 5 and len(tips(root, "gap ")) == len(timed), f"every gap to be hatched: {len(timed)}")
     for kind in {r["kind"] for r in timed}:
-        expect(any(f"gap: {kind}" in w for w in words(root)) or "found no room: " in "".join(root.itertext()),
-               f"the kind {kind} beside its gap, or that there was no room for it")
+        expect(any(f"gap: {kind}" in w for w in words(root)), f"the kind {kind} beside its gap")
     listed = box.json("timeline", "messy.ptc")["rows"]
     within = next(r for r in listed if r["what"] == "gap" and r["until"] and key(r["until"]) > key(r["at"]))
     inside = box.json("timeline", "messy.ptc", "--since", within["until"])["rows"]
