@@ -5,7 +5,7 @@
  * request seen by a source whose stamps are sure ("cross"); the beginning of a leg beside the stamp of its end
  * ("start": the zone plus the leg's duration). What the user said about a zone is never overruled, but a contradiction
  * is listed as a gap. A source without anchors takes over the zone of another source of the same worker: it is the same
- * process.
+ * process. Where a zone changes inside of a log: clock_zones.c.
  */
 #include "pagetrail/engine_check.h"
 #include "resolve.h"
@@ -20,106 +20,6 @@
 static int64_t floor_div(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
-}
-
-/* --- where a zone changes: runs of anchors that agree, in the order of the file --- */
-
-struct clock_run {
-	int quarter;
-	uint32_t n;
-	int64_t from_ns, proved_ns, last_ns; /* proved: its first anchor */
-	struct ref_node ref;
-};
-/* Between two records of legs: how far the stamps are apart, and the later record. */
-struct clock_jump {
-	int64_t ns, at_ns;
-	struct ref_node ref;
-};
-enum { CLOCK_RUNS_MAX = 64 };
-struct clock_runs {
-	struct clock_run at[CLOCK_RUNS_MAX];
-	uint32_t n;
-	int kind;
-	bool full; /* it changes all the time: that is no zone */
-	/* since the last anchor: the record before, the longest silence, and where stamps went back furthest */
-	int64_t prev_ns;
-	uint64_t prev_off;
-	struct clock_jump silence, back;
-};
-
-/* A record of a leg, in the order of the file. */
-static void run_pass(struct source_info *s, int64_t at_ns, struct ref_node ref)
-{
-	struct clock_runs *runs = s->zone_runs;
-	if (!runs || !runs->n || ref.off <= runs->prev_off)
-		return;
-	const struct clock_jump jump = {at_ns - runs->prev_ns, at_ns, ref};
-	if (jump.ns > runs->silence.ns)
-		runs->silence = jump;
-	if (jump.ns < runs->back.ns)
-		runs->back = jump;
-	runs->prev_ns = at_ns;
-	runs->prev_off = ref.off;
-}
-
-/* Where a clock that went by another zone at the last anchor began to go by that of this one: behind the record from which
- * stamps fall back, or behind the longest silence. What stands close before an anchor was written by the same clock. */
-static struct clock_run run_begin(const struct clock_runs *runs, int quarter, int64_t at_ns, struct ref_node ref)
-{
-	const struct clock_run *last = runs->n ? &runs->at[runs->n - 1] : NULL;
-	bool back = last && quarter < last->quarter && runs->back.ns < -START_SLACK_NS;
-	const struct clock_jump *jump = back ? &runs->back : &runs->silence;
-	if (!last || !jump->ns || jump->ref.off > ref.off)
-		return (struct clock_run){quarter, 1, at_ns, at_ns, at_ns, ref};
-	return (struct clock_run){quarter, 1, jump->at_ns, at_ns, at_ns, jump->ref};
-}
-
-static int run_vote(struct resolve *r, struct source_info *s, int kind, int quarter, int64_t at_ns, struct ref_node ref,
-		    struct err *err)
-{
-	struct clock_runs *runs = s->zone_runs;
-	if (!runs || runs->kind != kind) {
-		runs = arena_array(&r->arena, 1, sizeof(*runs));
-		if (!runs)
-			return err_nomem(err);
-		runs->kind = kind;
-		s->zone_runs = runs;
-	}
-	struct clock_run *last = runs->n ? &runs->at[runs->n - 1] : NULL;
-	if (last && (last->quarter == quarter || ref.off <= last->ref.off)) {
-		last->n += last->quarter == quarter;
-		last->last_ns = at_ns;
-	} else if (runs->n == CLOCK_RUNS_MAX) {
-		runs->full = true;
-	} else {
-		runs->at[runs->n] = run_begin(runs, quarter, at_ns, ref);
-		runs->n++;
-	}
-	if (ref.off >= runs->prev_off) {
-		runs->prev_ns = at_ns;
-		runs->prev_off = ref.off;
-		runs->silence = runs->back = (struct clock_jump){0};
-	}
-	return 0;
-}
-
-/* Anchors that stand alone are strays; what is left of each zone goes on until the next. */
-static uint32_t runs_settle(struct clock_runs *runs)
-{
-	uint32_t n = 0, strays = 0;
-	for (uint32_t i = 0; i < runs->n; i++) {
-		const struct clock_run x = runs->at[i];
-		if (x.n < 2) {
-			strays++;
-		} else if (n && runs->at[n - 1].quarter == x.quarter) {
-			runs->at[n - 1].n += x.n;
-			runs->at[n - 1].last_ns = x.last_ns;
-		} else {
-			runs->at[n++] = x;
-		}
-	}
-	runs->n = n;
-	return strays;
 }
 
 /* --- years --- */
@@ -181,7 +81,7 @@ int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_t at_ns
 	v->n[at]++;
 	v->total++;
 	v->sample = ref;
-	return kind == CLOCK_START ? 0 : run_vote(r, s, kind, (int)q, at_ns, ref, err);
+	return kind == CLOCK_START ? 0 : zone_anchor(r, s, kind, (int)q, at_ns, ref, err);
 }
 
 /* Counts stamps and takes what a record proves by itself. start and end are its epoch times, or UNKNOWN. */
@@ -205,8 +105,6 @@ static int clock_record(struct resolve *r, uint32_t source, const struct event_b
 	if (start == at || end == at) /* computed from the stamp: proves nothing */
 		start = end = UNKNOWN;
 	at -= s->year_ns;
-	if (b->kind == EVENT_LEG)
-		run_pass(s, at, ref);
 	if (end != UNKNOWN)
 		return clock_vote(r, s, CLOCK_EXACT, at, at - end, ref, err);
 	return start == UNKNOWN ? 0 : clock_vote(r, s, CLOCK_START, at, at - start, ref, err);
@@ -299,43 +197,6 @@ int clock_step(struct resolve *r, struct source_info *s, const struct clock_piec
 			 step < 0 ? "back" : "forward", (long long)((size + NS_PER_S / 2) / NS_PER_S), what);
 	int res = refs_add(r, &g.refs, after->ref, err);
 	return res ? res : gap_add(r, &g, err);
-}
-
-/* Several zones one after another: daylight saving, or a process that was started anew with another one. */
-static int zones_settle(struct resolve *r, struct source_info *s, int kind, bool *ret, struct err *err)
-{
-	struct clock_runs *runs = s->zone_runs;
-	if (!runs || runs->kind != kind || runs->full)
-		return 0;
-	uint32_t strays = runs_settle(runs);
-	if (runs->n < 2 || runs->n > CLOCK_PIECES_MAX || strays > runs->n)
-		return 0;
-	struct clock_pieces *p = arena_array(&r->arena, 1, sizeof(*p));
-	if (!p)
-		return err_nomem(err);
-	for (uint32_t i = 0; i < runs->n; i++) {
-		const struct clock_run *x = &runs->at[i];
-		p->at[i] = (struct clock_piece){.from_off = i ? x->ref.off : 0,
-						.offset_ns = x->quarter * QUARTER_NS,
-						.from_ns = x->from_ns,
-						.proved_ns = x->proved_ns,
-						.last_ns = x->last_ns,
-						.anchors = x->n,
-						.ref = x->ref};
-	}
-	p->n = runs->n;
-	s->zones = p;
-	*ret = true;
-	return 0;
-}
-
-/* Said when gateways had their word about where the changes are. */
-static int zones_say(struct resolve *r, struct source_info *s, struct err *err)
-{
-	int res = 0;
-	for (uint32_t i = 1; s->zones && i < s->zones->n && !res; i++)
-		res = clock_step(r, s, &s->zones->at[i - 1], &s->zones->at[i], "daylight saving, or another zone", err);
-	return res;
 }
 
 /* Decides one source from its votes. */
@@ -490,6 +351,8 @@ int clock_fit_all(struct resolve *r, struct err *err)
 	struct clock_pass pass;
 	shelf_init(&pass.moments, &r->scratch, sizeof(struct moment));
 	r->clock_pass = &pass;
+	if (!res)
+		res = zones_place(r, err);
 	if (!res)
 		res = clock_cross(r, err);
 	shelf_done(&pass.moments);

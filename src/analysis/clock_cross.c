@@ -82,7 +82,7 @@ static int cross_vote(struct resolve *r, uint32_t source, const struct event_bat
 		const struct moment *m = moment_of(r->clock_pass, ids[i]);
 		if (!m || m->lo == UNKNOWN || m->hi - m->lo > QUARTER_NS - 2 * START_SLACK_NS)
 			continue; /* longer than a quarter: cannot tell which */
-		res = clock_vote(r, s, CLOCK_CROSS, at, at - s->year_ns - m->lo / 2 - m->hi / 2,
+		res = clock_vote(r, s, CLOCK_CROSS, at - s->year_ns, at - s->year_ns - m->lo / 2 - m->hi / 2,
 				 row_ref(source, b, row), err);
 	}
 	return res;
@@ -131,6 +131,8 @@ int clock_cross(struct resolve *r, struct err *err)
 			res = clock_decide(r, &r->sources[i], err);
 			fitted |= r->sources[i].fitted || (!res && clock_year(&r->sources[i]));
 		}
+		if (!res)
+			res = zones_place(r, err);
 		if (res || !fitted)
 			return res;
 	}

@@ -107,7 +107,8 @@ struct clock_piece {
 	uint64_t from_off;
 	int64_t offset_ns, bound_ns; /* bound UNKNOWN: none */
 	int64_t from_ns, proved_ns,
-	    last_ns; /* its first record, as far as known, first and last anchor, by the source's own stamps */
+	    last_ns;       /* its first record, as far as known, first and last anchor, by the source's own stamps */
+	uint64_t last_off; /* of the last anchor */
 	uint32_t anchors;
 	struct ref_node ref; /* that first record */
 };
@@ -115,9 +116,9 @@ enum { CLOCK_PIECES_MAX = 16 };
 struct clock_pieces {
 	struct clock_piece at[CLOCK_PIECES_MAX];
 	uint32_t n;
-	bool drifts;
+	bool drifts, placed; /* placed: of zones, where each begins was looked for */
 };
-struct clock_runs;
+struct zone_runs;
 struct skew_runs;
 
 /* By what a gateway's record finds an engine's. */
@@ -144,7 +145,7 @@ struct source_info {
 	bool fitted, given, again;   /* again: its records were counted */
 	bool measures;               /* others' clocks are measured by it */
 	struct text basis;
-	struct clock_runs *zone_runs;     /* while it is fitted */
+	struct zone_runs *zone_runs;      /* while it is fitted */
 	struct skew_runs *skew_runs;      /* the same */
 	struct clock_pieces *zones;       /* NULL: offset_ns everywhere */
 	const struct clock_pieces *skews; /* what its clock is ahead of the gateways'; NULL: nothing known */
@@ -572,6 +573,7 @@ struct moment { /* when a name was seen by sources that are sure of the time */
 };
 struct clock_pass {           /* only during clock_fit_all */
 	struct shelf moments; /* by name id */
+	struct shelf between; /* clock_zones.c */
 };
 int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_t at, int64_t diff, struct ref_node ref,
 	       struct err *err) MUST_CHECK;
@@ -582,6 +584,14 @@ int clock_step(struct resolve *r, struct source_info *s, const struct clock_piec
 	       const struct clock_piece *after, const char *what, struct err *err) MUST_CHECK;
 /* true: its stamps without a year moved by whole years, and its zone can be looked for. */
 bool clock_year(struct source_info *s);
+/* clock_zones.c: several zones in one source, one after another */
+int zone_anchor(struct resolve *r, struct source_info *s, int kind, int quarter, int64_t at, struct ref_node ref,
+		struct err *err) MUST_CHECK;
+/* *ret: it has several, each proved by anchors of this kind. */
+int zones_settle(struct resolve *r, struct source_info *s, int kind, bool *ret, struct err *err) MUST_CHECK;
+/* Between two anchors, where did it change? Of sources for which nobody has asked yet. */
+int zones_place(struct resolve *r, struct err *err) MUST_CHECK;
+int zones_say(struct resolve *r, struct source_info *s, struct err *err) MUST_CHECK;
 int clock_cross(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_skew(struct resolve *r, struct err *err) MUST_CHECK; /* clock_skew.c */
 /* The source's id columns of a leg or gateway event: id, room, id of the answer; 0 where there is none. */

@@ -149,6 +149,57 @@ static void test_change_before_anchor(void **state)
 	assert_string_equal(rows("SELECT count(*) FROM request"), "12;");
 }
 
+/* Records of any kind between two anchors show where the zone changed: only where the stamps jump far enough, where they fall
+ * back, and rather where a process begins when no summer time is that large. */
+static void test_change_among_boots(void **state)
+{
+	static const struct {
+		int before, after; /* zones in hours */
+		struct {
+			int at; /* in the new zone from `from` on */
+			const char *what;
+		} between[4];
+		int from, clocks_from;
+	} cases[] = {
+	    {-4, -3, {{3200, "stop"}, {3300, "args"}, {3400, "ready"}, {6500, "leg"}}, 0, 3200},
+	    {0, 8, {{36000, "leg"}, {36010, "stop"}, {36100, "args"}, {36200, "ready"}}, 2, 36100},
+	    {-3, -4, {{3200, "leg"}, {9000, "stop"}, {9100, "args"}, {9200, "ready"}}, 2, 9100},
+	    {2, 1, {{3200, "leg"}, {9000, "leg"}, {9100, "stop"}, {9200, "args"}}, 1, 9000},
+	};
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		char path[16], line[128];
+		snprintf(path, sizeof(path), "%zu.log", k);
+		int64_t s = source(path, path, NULL);
+		for (int i = 0; i < 12; i++) {
+			const int n = i - 4; /* of those between four anchors on each side */
+			bool anchor = n < 0 || n > 3;
+			int at = n < 0 ? i * 1000 : n > 3 ? cases[k].between[3].at + n * 10 : cases[k].between[n].at;
+			const char *what = anchor ? "leg" : cases[k].between[n].what;
+			if (!strcmp(what, "leg"))
+				snprintf(line, sizeof(line), "naive what=%s rid=r%zu-%d role=decode",
+					 anchor ? "finished" : "aborted", k, i);
+			else
+				snprintf(line, sizeof(line), "naive what=%s engine=sglang", what);
+			if (anchor)
+				snprintf(line + strlen(line), sizeof(line) - strlen(line), " finished_ns=%d.3", at);
+			put(s, strcmp(what, "leg") ? EVENT_BOOT : EVENT_LEG,
+			    (n < cases[k].from ? cases[k].before : cases[k].after) * H + at, line);
+		}
+	}
+	resolve();
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		char sql[256], expected[64];
+		snprintf(sql, sizeof(sql),
+			 "SELECT offset_ns / 3600000000000, (from_ns - 1788000000000000000) / 1000000000 FROM clock "
+			 "JOIN source USING(source) WHERE path = '%zu.log' ORDER BY from_off",
+			 k);
+		snprintf(expected, sizeof(expected), "%d|-;%d|%d;", cases[k].before, cases[k].after,
+			 cases[k].clocks_from);
+		assert_string_equal(rows(sql), expected);
+	}
+}
+
 /* A stray in the middle is no change of zone. */
 static void test_stray_zone(void **state)
 {
@@ -438,6 +489,7 @@ int main(void)
 	    CASE(test_daylight_saving),
 	    CASE(test_zoned),
 	    CASE(test_change_before_anchor),
+	    CASE(test_change_among_boots),
 	    CASE(test_stray_zone),
 	    CASE(test_skew),
 	    CASE(test_year),
