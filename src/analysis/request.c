@@ -8,6 +8,7 @@
 #include "pagetrail/analysis.h"
 #include "pagetrail/buf.h"
 #include "pagetrail/limits.h"
+#include "request_id.h"
 
 #include <string.h>
 
@@ -136,7 +137,7 @@ static int lookup_shown(struct case_file *c, struct text name, int64_t *ret, str
 }
 
 /* 0 one request; 1 none; ERR_INPUT several. */
-static int find_name(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+static int find_whole(struct case_file *c, struct text name, int64_t *ret, struct err *err)
 {
 	const struct text none = {NULL, 0};
 	int res = 1;
@@ -152,8 +153,34 @@ static int find_name(struct case_file *c, struct text name, int64_t *ret, struct
 		    "SELECT request, name FROM request WHERE request IN (SELECT request FROM alias WHERE value = ?1) "
 		    "ORDER BY request",
 		    name, none, ret, err);
+	return res;
+}
+
+/* The same; a beginning of it will do. */
+static int find_name(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	int res = find_whole(c, name, ret, err);
 	if (res == 1 && name.len >= PREFIX_MIN && name.len <= NAME_MAX_BYTES)
 		res = lookup_prefix(c, name, ret, err);
+	return res;
+}
+
+/* One log writes an id with its prefix, another without, and a person has it from a third. */
+static int find_other_prefix(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	CLEANUP(buf_done) struct buf other = BUF_INIT(2 * NAME_MAX_BYTES);
+	int res = 1;
+	if (name.len < PREFIX_MIN || name.len > NAME_MAX_BYTES || id_is_child(name))
+		return 1;
+	struct text stem = id_stem(name);
+	if (stem.len != name.len)
+		res = find_whole(c, stem, ret, err);
+	for (size_t i = 0; i < ID_PREFIXES && res == 1; i++) {
+		buf_clear(&other);
+		res = buf_printf(&other, err, "%s%.*s", id_prefixes[i], TEXT_ARG(stem));
+		if (!res)
+			res = find_name(c, buf_text(&other), ret, err);
+	}
 	return res;
 }
 
@@ -164,6 +191,8 @@ int request_find(struct case_file *c, struct text name, int64_t *ret, struct err
 	/* as a table prints it, as JSON does */
 	if (res == 1 && text_unvisible(name, &bytes, err))
 		res = find_name(c, buf_text(&bytes), ret, err);
+	if (res == 1)
+		res = find_other_prefix(c, name, ret, err);
 	if (res == 1 && text_find(name, "\xef\xbf\xbd", 0) != SIZE_MAX)
 		res = lookup_shown(c, name, ret, err);
 	if (res != 1)

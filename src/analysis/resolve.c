@@ -28,6 +28,7 @@ static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 	shelf_init(&r->legs, &r->scratch, sizeof(struct leg));
 	shelf_init(&r->lives, &r->scratch, sizeof(struct life));
 	shelf_init(&r->hops, &r->scratch, sizeof(struct hop));
+	shelf_init(&r->heard, &r->scratch, sizeof(uint8_t));
 	shelf_init(&r->execs, &r->scratch, sizeof(struct exec));
 	shelf_init(&r->rooms, &r->scratch, sizeof(struct room_node));
 	shelf_init(&r->refs, &r->scratch, sizeof(struct ref_node));
@@ -41,9 +42,9 @@ static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 
 static void resolve_close(struct resolve *r)
 {
-	struct shelf *const shelves[] = {&r->workers, &r->boots, &r->boot_events, &r->legs,    &r->lives,
-					 &r->hops,    &r->execs, &r->rooms,       &r->refs,    &r->gaps,
-					 &r->strays,  &r->spans, &r->requests,    &r->nul_runs};
+	struct shelf *const shelves[] = {&r->workers, &r->boots,  &r->boot_events, &r->legs,     &r->lives,
+					 &r->hops,    &r->heard,  &r->execs,       &r->rooms,    &r->refs,
+					 &r->gaps,    &r->strays, &r->spans,       &r->requests, &r->nul_runs};
 	for (size_t i = 0; i < ARRAY_SIZE(shelves); i++)
 		shelf_done(shelves[i]);
 	names_done(&r->names);
@@ -85,6 +86,8 @@ static int resolve_clear(struct case_file *c, struct err *err)
 static int resolve_events(struct resolve *r, struct err *err)
 {
 	int res = load_sources(r, err);
+	if (!res)
+		layers_name(r);
 	if (!res)
 		res = page_scan(r, err);
 	if (!res)

@@ -18,6 +18,7 @@
 #include "pagetrail/feed.h"
 #include "pagetrail/row_tables.h"
 #include "pagetrail/spool.h"
+#include "request_id.h"
 #include "scratch.h"
 
 #define UNKNOWN           INT64_MIN
@@ -131,6 +132,7 @@ struct source_info {
 	int64_t unparsed;
 	enum role role;
 	uint32_t kinds;             /* bit per event kind that it has */
+	uint8_t layer;              /* resolve_apart.c */
 	int64_t seen_from, seen_to; /* of its leg, load and boot events, corrected */
 	uint32_t worker_at;         /* index of its own worker, NO_INDEX: none */
 	/* clock */
@@ -417,6 +419,7 @@ struct resolve {
 	uint32_t n_span_open;
 	bool spans_full;
 	uint32_t unlisted;                 /* rids that are known to page logs alone and got no rows */
+	struct shelf heard;                /* by name: bits of the layers that say it (resolve_apart.c) */
 	uint32_t twice;                    /* of the responses, at most so many are counted twice (resolve_apart.c) */
 	uint32_t *parent;                  /* union-find over legs, then lives */
 	uint32_t *root_tenant, *root_life; /* by root: tenant, a lifetime + 1 */
@@ -611,7 +614,8 @@ void leg_set_room(struct resolve *r, struct leg *l, uint32_t at, uint32_t room);
 uint32_t norm_rid(struct resolve *r, uint32_t rid,
 		  struct err *err);                         /* id without its prefix; 0: out of memory or none */
 uint32_t norm_known(const struct resolve *r, uint32_t rid); /* the same; 0: nothing has that name */
-bool is_child(struct text rid);                             /* one prompt of several that came in one call */
+/* One log writes an id with its prefix, another without. The prompts of one call stay apart. */
+uint32_t bare_id(const struct resolve *r, uint32_t id);
 int stray_attach(struct resolve *r, struct err *err) MUST_CHECK;
 int life_load(struct resolve *r, struct err *err) MUST_CHECK;
 struct busy *busy_find(const struct resolve *r, uint32_t key); /* NULL: its chain is short */
@@ -629,7 +633,10 @@ int join_fits(struct resolve *r, struct err *err) MUST_CHECK; /* last of them: b
 uint32_t join_root(struct resolve *r, uint32_t node);
 /* Joins the set of `added` to that of `to`. false: refused, and both are marked. */
 bool join_pair(struct resolve *r, uint32_t to, uint32_t added, enum rule rule);
-int join_all(struct resolve *r, struct err *err) MUST_CHECK;   /* union-find, requests, attempts, names */
+int join_all(struct resolve *r, struct err *err) MUST_CHECK; /* union-find, requests, attempts, names */
+/* Which layer each source belongs to: of those that may say one id, each says it of the same request. */
+void layers_name(struct resolve *r);
+int layer_says(struct resolve *r, unsigned layer, uint32_t id, struct err *err) MUST_CHECK;
 int apart_find(struct resolve *r, struct err *err) MUST_CHECK; /* behind join_all(): r->twice, gaps' numbers */
 /* The leg that gave the answer, or NULL. */
 const struct leg *request_answer(const struct resolve *r, const struct request *q);

@@ -3,15 +3,16 @@
  *
  * Where no id joins them, nothing tells the two from two requests. A layer is the engines together, or all gateways whose
  * logs have one format: what one layer lists twice is two requests. Two requests may be one when they share no layer, their
- * times meet, and ids are not what joins their logs. Each layer lists a request once, so of those that may be one there are at
- * least as many as the layer with the most has.
+ * times meet, and no id that both write would have joined them. That two logs write one id counts, not that their records
+ * came together: what brought these together may be a third log, which is not whole. Each layer lists a request once, so of
+ * those that may be one there are at least as many as the layer with the most has.
  */
 #include "resolve.h"
 
 enum {
-	ENGINES = 1,     /* bit of those that an engine answered */
+	ENGINES = 1,     /* bit of those that an engine answered; layer 0 */
 	GATEWAYS_AT = 1, /* number of the first gateway layer */
-	LAYERS = 32,
+	LAYERS = 8,
 	STEPS_MAX = 256, /* neighbours looked at; who has more of them in time may be one of them */
 	GROUPS_MAX = 64, /* sets of layers that requests have; beyond: nobody is told apart */
 };
@@ -20,7 +21,7 @@ enum {
 
 struct part {
 	uint32_t request;               /* in r->requests */
-	uint32_t layers, known;         /* known: layers in which ids of its logs are found */
+	uint32_t layers, known;         /* known: layers in which its ids would stand */
 	int64_t lo, hi, reach;          /* reach: latest end of its group up to here */
 	bool gateway_room, engine_room; /* who said a room */
 	bool apart;
@@ -30,17 +31,19 @@ struct group {
 	uint32_t layers, from, n;
 };
 
-/* How often ids brought logs and layers together. */
-struct joins {
-	uint32_t *of_source, *of_worker; /* requests of each */
-	uint32_t (*source_with)[LAYERS], (*worker_with)[LAYERS];
+/* Of the requests for which a log, or a worker, has an id of a kind: how many have it in each layer. */
+struct says {
+	uint32_t of[ID_KINDS], with[ID_KINDS][LAYERS];
+};
+
+/* Layers that say the ids of one request, by kind and layer that says it. */
+struct heard {
+	uint8_t in[ID_KINDS][LAYERS];
 };
 
 struct apart {
 	struct resolve *r;
-	struct text formats[LAYERS];
-	uint8_t *layer_of; /* by source */
-	struct joins joins;
+	struct says *sources, *workers;
 	struct part *parts;
 	uint32_t n;
 	struct group groups[GROUPS_MAX];
@@ -53,22 +56,47 @@ static const struct life *life_of(const struct resolve *r, const struct request 
 }
 
 /* More formats than bits: the last ones share one. */
-static int layers_name(struct apart *a, struct err *err)
+void layers_name(struct resolve *r)
 {
-	struct resolve *r = a->r;
+	struct text formats[LAYERS];
 	unsigned n = GATEWAYS_AT;
-	a->layer_of = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, 1);
-	if (!a->layer_of)
-		return err_nomem(err);
 	for (uint32_t i = 0; i < r->n_sources; i++) {
 		unsigned k = GATEWAYS_AT;
-		while (k < n && !text_eq(a->formats[k], r->sources[i].format))
+		while (k < n && !text_eq(formats[k], r->sources[i].format))
 			k++;
 		if (k == n && n < LAYERS)
-			a->formats[n++] = r->sources[i].format;
-		a->layer_of[i] = (uint8_t)MIN(k, LAYERS - 1u);
+			formats[n++] = r->sources[i].format;
+		r->sources[i].layer = (uint8_t)MIN(k, LAYERS - 1u);
 	}
+}
+
+int layer_says(struct resolve *r, unsigned layer, uint32_t id, struct err *err)
+{
+	while (id && r->heard.n <= id)
+		if (!shelf_add(&r->heard))
+			return err_nomem(err);
+	if (id)
+		*(uint8_t *)shelf_at(&r->heard, id) |= (uint8_t)(1u << layer);
 	return 0;
+}
+
+static uint8_t layers_saying(const struct resolve *r, uint32_t id)
+{
+	return id && id < r->heard.n ? *(const uint8_t *)shelf_at(&r->heard, id) : 0;
+}
+
+static int engines_say(struct resolve *r, struct err *err)
+{
+	int res = 0;
+	for (uint32_t i = 0; i < r->legs.n && !res; i++) {
+		const struct leg *l = leg_at(r, i);
+		const uint32_t ids[] = {norm_known(r, l->rid), l->room, l->trace};
+		for (size_t k = 0; k < ARRAY_SIZE(ids) && !res; k++)
+			res = layer_says(r, 0, ids[k], err);
+		if (!res)
+			res = resolve_tick(r, err);
+	}
+	return res;
 }
 
 typedef void (*source_fn)(void *ctx, uint32_t source);
@@ -85,6 +113,7 @@ static void each_source(const struct resolve *r, const struct request *q, source
 
 struct mask_of {
 	const struct apart *a;
+	const struct heard *heard;
 	uint32_t layers, known;
 	int64_t slack;
 };
@@ -92,7 +121,7 @@ struct mask_of {
 static void add_layer(void *ctx, uint32_t source)
 {
 	struct mask_of *m = ctx;
-	m->layers |= UINT32_C(1) << m->a->layer_of[source];
+	m->layers |= UINT32_C(1) << m->a->r->sources[source].layer;
 }
 
 static uint32_t layers_of(const struct apart *a, const struct request *q)
@@ -102,26 +131,51 @@ static uint32_t layers_of(const struct apart *a, const struct request *q)
 	return m.layers | (request_answer(a->r, q) ? ENGINES : 0);
 }
 
-static bool joined_by_fit(const struct resolve *r, const struct request *q)
+static void hear(const struct resolve *r, struct heard *h, enum id_kind kind, uint32_t id)
 {
-	bool ret = false;
-	for (uint32_t i = 0; i < q->n_legs && !ret; i++)
-		ret = leg_at(r, r->leg_order[q->legs_from + i])->rule == RULE_TIME_AND_LENGTH;
-	for (uint32_t i = 0; i < q->n_lives && !ret; i++)
-		ret = life_of(r, q, i)->rule == RULE_TIME_AND_LENGTH;
-	return ret;
+	uint8_t layers = layers_saying(r, id);
+	for (unsigned k = 0; k < LAYERS; k++)
+		if (layers >> k & 1)
+			h->in[kind][k] |= layers;
+}
+
+static struct heard heard_of(const struct resolve *r, const struct request *q)
+{
+	struct heard h = {0};
+	for (uint32_t i = 0; i < q->n_lives; i++) {
+		const struct life *l = life_of(r, q, i);
+		hear(r, &h, ID_RESPONSE, norm_known(r, l->response_id));
+		hear(r, &h, ID_GATEWAY, norm_known(r, l->gateway_id));
+		hear(r, &h, ID_TRACE, l->trace_id);
+		for (uint32_t k = l->rooms; k;) {
+			const struct room_node *n = shelf_at(&r->rooms, k - 1);
+			k = n->next;
+			hear(r, &h, ID_ROOM, n->room);
+		}
+	}
+	for (uint32_t i = 0; i < q->n_legs; i++) {
+		const struct leg *l = leg_at(r, r->leg_order[q->legs_from + i]);
+		hear(r, &h, ID_RESPONSE, norm_known(r, l->rid));
+		hear(r, &h, ID_TRACE, l->trace);
+		hear(r, &h, ID_ROOM, l->room);
+	}
+	return h;
+}
+
+static void says_count(struct says *s, const struct heard *h, unsigned layer)
+{
+	for (unsigned kind = 0; kind < ID_KINDS; kind++) {
+		s->of[kind] += h->in[kind][layer] != 0;
+		for (unsigned k = 0; k < LAYERS; k++)
+			s->with[kind][k] += h->in[kind][layer] >> k & 1;
+	}
 }
 
 struct count_of {
-	struct joins *joins;
-	uint32_t layers, last;
+	struct apart *a;
+	const struct heard *heard;
+	uint32_t last;
 };
-
-static void add_with(uint32_t with[LAYERS], uint32_t layers)
-{
-	for (unsigned k = 0; k < LAYERS; k++)
-		with[k] += layers >> k & 1;
-}
 
 static void count_source(void *ctx, uint32_t source)
 {
@@ -129,42 +183,35 @@ static void count_source(void *ctx, uint32_t source)
 	if (source == c->last) /* records of one log stand together */
 		return;
 	c->last = source;
-	c->joins->of_source[source]++;
-	add_with(c->joins->source_with[source], c->layers);
+	says_count(&c->a->sources[source], c->heard, c->a->r->sources[source].layer);
 }
 
-static int joins_count(struct apart *a, struct err *err)
+static int says_collect(struct apart *a, struct err *err)
 {
 	struct resolve *r = a->r;
-	struct joins *j = &a->joins;
-	int res = 0;
-	j->of_source = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, sizeof(*j->of_source));
-	j->of_worker = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*j->of_worker));
-	j->source_with = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, sizeof(*j->source_with));
-	j->worker_with = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*j->worker_with));
-	if (!j->of_source || !j->of_worker || !j->source_with || !j->worker_with)
-		return err_nomem(err);
+	a->sources = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, sizeof(*a->sources));
+	a->workers = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*a->workers));
+	int res = a->sources && a->workers ? engines_say(r, err) : err_nomem(err);
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		const struct request *q = shelf_at(&r->requests, i);
 		const struct leg *l = request_answer(r, q);
-		struct count_of c = {j, joined_by_fit(r, q) ? 0 : layers_of(a, q), NO_INDEX};
-		each_source(r, q, count_source, &c);
-		if (l) {
-			j->of_worker[l->worker]++;
-			add_with(j->worker_with[l->worker], c.layers);
-		}
+		struct heard h = heard_of(r, q);
+		each_source(r, q, count_source, &(struct count_of){a, &h, NO_INDEX});
+		if (l)
+			says_count(&a->workers[l->worker], &h, 0);
 		res = resolve_tick(r, err);
 	}
 	return res;
 }
 
-/* Less than one in twenty is the odd client that chose its ids on both sides. */
-static uint32_t found_in(const uint32_t with[LAYERS], uint32_t of)
+/* In which layers would an id that it has stand? Less than one in twenty is the odd client that chose its ids on both sides. */
+static uint32_t found_in(const struct says *s, const struct heard *h, unsigned layer)
 {
 	uint32_t ret = 0;
-	for (unsigned k = 0; k < LAYERS; k++)
-		if (with[k] && (uint64_t)with[k] * 20 >= of)
-			ret |= UINT32_C(1) << k;
+	for (unsigned kind = 0; kind < ID_KINDS; kind++)
+		for (unsigned k = 0; h->in[kind][layer] && k < LAYERS; k++)
+			if (s->with[kind][k] && (uint64_t)s->with[kind][k] * 20 >= s->of[kind])
+				ret |= UINT32_C(1) << k;
 	return ret;
 }
 
@@ -180,7 +227,7 @@ static void add_slack(struct mask_of *m, uint32_t source)
 static void add_known(void *ctx, uint32_t source)
 {
 	struct mask_of *m = ctx;
-	m->known |= found_in(m->a->joins.source_with[source], m->a->joins.of_source[source]);
+	m->known |= found_in(&m->a->sources[source], m->heard, m->a->r->sources[source].layer);
 	add_slack(m, source);
 }
 
@@ -190,17 +237,14 @@ static struct part part_of(const struct apart *a, uint32_t at)
 	const struct request *q = shelf_at(&r->requests, at);
 	const struct leg *l = request_answer(r, q);
 	struct part p = {.request = at, .layers = layers_of(a, q)};
-	struct mask_of m = {.a = a};
+	struct heard h = heard_of(r, q);
+	struct mask_of m = {.a = a, .heard = &h};
 	each_source(r, q, add_known, &m);
-	bool keyed = false;
-	for (uint32_t i = 0; i < q->n_lives; i++) {
+	for (uint32_t i = 0; i < q->n_lives; i++)
 		p.gateway_room |= life_of(r, q, i)->rooms != 0;
-		keyed |= join_has_key(r, life_of(r, q, i));
-	}
-	m.known &= keyed ? UINT32_MAX : ~(uint32_t)ENGINES;
 	if (l) {
 		p.engine_room = l->room != 0;
-		m.known |= found_in(a->joins.worker_with[l->worker], a->joins.of_worker[l->worker]);
+		m.known |= found_in(&a->workers[l->worker], &h, 0);
 		for (uint32_t i = l->refs.head; i;) {
 			const struct ref_node *n = shelf_at(&r->refs, i - 1);
 			i = n->next;
@@ -316,14 +360,14 @@ int apart_find(struct resolve *r, struct err *err)
 {
 	struct apart a = {.r = r};
 	uint32_t all = 0, n = 0, most = 0, of_layer[LAYERS] = {0};
-	int res = layers_name(&a, err);
+	int res = 0;
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		all |= layers_of(&a, shelf_at(&r->requests, i));
 		res = resolve_tick(r, err);
 	}
 	if (res || !(all & (all - 1))) /* one layer */
 		return res;
-	res = joins_count(&a, err);
+	res = says_collect(&a, err);
 	if (!res)
 		res = parts_collect(&a, all, err);
 	if (!res)
@@ -332,7 +376,8 @@ int apart_find(struct resolve *r, struct err *err)
 		if (!a.parts[i].apart)
 			continue;
 		n++;
-		add_with(of_layer, a.parts[i].layers);
+		for (unsigned k = 0; k < LAYERS; k++)
+			of_layer[k] += a.parts[i].layers >> k & 1;
 		res = say_apart(r, shelf_at(&r->requests, a.parts[i].request), err);
 		if (!res)
 			res = resolve_tick(r, err);

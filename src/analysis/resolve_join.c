@@ -236,12 +236,12 @@ static void join_children(struct resolve *r, uint32_t id)
 	chain_of(r, head, false, &c);
 	for (unsigned i = 1; i < c.n; i++) {
 		const struct leg *x = leg_at(r, c.at[i]);
-		if (x->room || !is_child(names_text(&r->names, x->rid)))
+		if (x->room || !id_is_child(names_text(&r->names, x->rid)))
 			continue;
 		for (unsigned k = 0; k < i; k++) {
 			const struct leg *y = leg_at(r, c.at[k]);
 			if (y->rid == x->rid || y->room || y->role != x->role ||
-			    !is_child(names_text(&r->names, y->rid)) ||
+			    !id_is_child(names_text(&r->names, y->rid)) ||
 			    worker_at(r, x->worker)->base != worker_at(r, y->worker)->base || x->lo == UNKNOWN ||
 			    y->lo == UNKNOWN || leg_gap(r, c.at[i], c.at[k]) > LAYER_NS ||
 			    !join_pair(r, c.at[k], c.at[i], RULE_CHILD))
@@ -318,7 +318,7 @@ static int join_chains(struct resolve *r, struct shelf *pairs, enum rule rule, s
 	int res = 0;
 	for (uint32_t i = r->lives.n; i-- > 0 && !res;) {
 		const struct life *l = life_at(r, i);
-		uint32_t id = rule == RULE_TRACE_ID ? l->trace_id : l->response_id;
+		uint32_t id = rule == RULE_TRACE_ID ? l->trace_id : bare_id(r, l->response_id);
 		/* what one gateway calls its trace, the next may call its request */
 		if (rule == RULE_TRACE_ID && l->gateway_id && l->gateway_id != id)
 			res = pair_add(r, pairs, l->gateway_id, i, true, err);

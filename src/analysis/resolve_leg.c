@@ -13,62 +13,12 @@
 #define OPEN_NS      (24 * 3600 * NS_PER_S) /* a leg that was received may run this long */
 #define ROOM_NS      (3600 * NS_PER_S)
 
-/* vLLM numbers the prompts of a completion: cmpl-ID-0. */
-static struct text strip_index(struct text id)
-{
-	size_t dash = text_rfind_char(id, '-');
-	if (dash == SIZE_MAX || dash == 0 || dash + 1 >= id.len || id.len - dash > 5)
-		return id;
-	for (size_t i = dash + 1; i < id.len; i++)
-		if (id.ptr[i] < '0' || id.ptr[i] > '9')
-			return id;
-	return text_sub(id, 0, dash);
-}
-
-static bool hex_at(struct text t, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++)
-		if (!((t.ptr[i] >= '0' && t.ptr[i] <= '9') || (t.ptr[i] >= 'a' && t.ptr[i] <= 'f') || t.ptr[i] == '-'))
-			return false;
-	return true;
-}
-
-/* SGLang numbers the prompts of a call whose rid the caller gave: RID_0 (managers/io_struct.py, _normalize_rid). Other callers
- * end their own ids so, too; only one that is otherwise made up is taken for it. */
-static struct text strip_number(struct text id)
-{
-	size_t line = text_rfind_char(id, '_');
-	if ((line != 32 && line != 36) || line + 1 >= id.len || id.len - line > 5 || !hex_at(id, 0, line))
-		return id;
-	for (size_t i = line + 1; i < id.len; i++)
-		if (id.ptr[i] < '0' || id.ptr[i] > '9')
-			return id;
-	return text_sub(id, 0, line);
-}
-
-static struct text strip_prefix(struct text id)
-{
-	static const char *const prefixes[] = {"chatcmpl-", "cmpl-", "resp_"};
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		struct text rest = text_from(id, text_of(prefixes[i]).len);
-		if (text_starts(id, prefixes[i]) && rest.len)
-			return prefixes[i][1] == 'm' ? strip_index(rest) : rest;
-	}
-	return strip_number(id);
-}
-
-bool is_child(struct text rid)
-{
-	struct text rest = strip_prefix(rid);
-	return rest.ptr + rest.len != rid.ptr + rid.len;
-}
-
 uint32_t norm_rid(struct resolve *r, uint32_t rid, struct err *err)
 {
 	uint32_t id = name_at(&r->names, rid)->norm;
 	if (id)
 		return id;
-	struct text t = names_text(&r->names, rid), rest = strip_prefix(t);
+	struct text t = names_text(&r->names, rid), rest = id_stem(t);
 	id = rid;
 	if (rest.len != t.len && names_id(&r->names, rest, &id, err))
 		return 0;
@@ -76,10 +26,16 @@ uint32_t norm_rid(struct resolve *r, uint32_t rid, struct err *err)
 	return id;
 }
 
+uint32_t bare_id(const struct resolve *r, uint32_t id)
+{
+	uint32_t norm = id && !id_is_child(names_text(&r->names, id)) ? norm_known(r, id) : 0;
+	return norm ? norm : id;
+}
+
 uint32_t norm_known(const struct resolve *r, uint32_t rid)
 {
 	uint32_t id = name_at(&r->names, rid)->norm;
-	return id || !rid ? id : names_find(&r->names, strip_prefix(names_text(&r->names, rid)));
+	return id || !rid ? id : names_find(&r->names, id_stem(names_text(&r->names, rid)));
 }
 
 int leg_new(struct resolve *r, uint32_t worker, uint32_t rid, uint32_t room, struct leg **ret, struct err *err)

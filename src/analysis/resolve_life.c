@@ -80,6 +80,24 @@ static int gseen_from(struct resolve *r, const struct event_batch *b, uint32_t r
 	return 0;
 }
 
+static int gateway_names(struct resolve *r, uint32_t source, uint32_t id, struct err *err)
+{
+	name_at(&r->names, id)->gateway = id != 0;
+	return layer_says(r, r->sources[source].layer, id, err);
+}
+
+static int gseen_ids(struct resolve *r, const struct gseen *g, struct err *err)
+{
+	int res = gateway_names(r, g->source, g->room, err);
+	for (int i = 0; i < 2 && !res; i++) {
+		uint32_t id = i ? g->gateway_id : g->response_id;
+		if (id && !(id = norm_rid(r, id, err)))
+			return err_nomem(err);
+		res = gateway_names(r, g->source, id, err);
+	}
+	return res ? res : layer_says(r, r->sources[g->source].layer, g->trace_id, err);
+}
+
 static int gseen_read(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct gseen *g,
 		      struct err *err)
 {
@@ -119,15 +137,9 @@ static int gseen_read(struct resolve *r, uint32_t source, const struct event_bat
 	}
 	if (g->room && text_is(names_text(&r->names, g->room), "0"))
 		g->room = 0;
-	name_at(&r->names, g->room)->gateway = true;
-	for (int i = 0; i < 2 && !res; i++) {
-		uint32_t id = i ? g->gateway_id : g->response_id;
-		if (id && !(id = norm_rid(r, id, err)))
-			res = err_nomem(err);
-		name_at(&r->names, id)->gateway = id != 0;
-	}
-	name_at(&r->names, 0)->gateway = false;
-	g->key = g->gateway_id ? g->gateway_id : g->response_id ? g->response_id : g->room ? g->room : g->trace_id;
+	res = res ? res : gseen_ids(r, g, err);
+	uint32_t id = g->gateway_id ? g->gateway_id : g->response_id;
+	g->key = id ? bare_id(r, id) : g->room ? g->room : g->trace_id;
 	return res;
 }
 
@@ -509,10 +521,11 @@ static int life_row(struct resolve *r, uint32_t source, const struct event_batch
 	while (!res && text_split(&g.rooms, ',', &room)) {
 		uint32_t id;
 		res = names_id(&r->names, text_trim(room), &id, err);
-		if (!res && id && !text_is(names_text(&r->names, id), "0")) {
-			name_at(&r->names, id)->gateway = true;
+		if (res || !id || text_is(names_text(&r->names, id), "0"))
+			continue;
+		res = gateway_names(r, source, id, err);
+		if (!res)
 			res = life_room(r, l, id, err);
-		}
 	}
 	return res ? res : refs_add(r, &l->refs, g.ref, err);
 }

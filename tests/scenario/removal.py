@@ -236,6 +236,8 @@ def compare(what, full, less, restart_lost=False):
     nobody_cleared(what, full, less)
 
 
+HALF = "half"
+GATEWAYS = ("gateway.jsonl", "router.log")
 STAMP = re.compile(r'^(?:\{"(?:v":1,")?ts":(\d+)|\[(\d{4}-\d\d-\d\d \d\d))')
 
 
@@ -260,7 +262,13 @@ def busy_hours(path):
 
 
 def cut(path, to, hour):
+    """Without an hour of it; HALF: without what comes behind the middle."""
     keep = True
+    if hour == HALF:
+        with open(path, encoding="utf-8") as f, open(to, "w", encoding="utf-8") as o:
+            lines = f.readlines()
+            o.writelines(lines[:len(lines) // 2])
+        return
     with open(path, encoding="utf-8") as f, open(to, "w", encoding="utf-8") as o:
         for line in f:
             h = hour_of(line)
@@ -373,6 +381,9 @@ class Fleet:
         both = list(itertools.combinations(singles, 2))
         for p in self.random.sample(both, min(self.pairs, len(both))):
             yield "without " + " and ".join(p), p, None
+        for f in GATEWAYS:  # what joins the other one with the engines
+            if f in singles:
+                yield f"with the first half of {f}", (), {f: HALF}
         workers = sorted({f.split(".")[0] for f in singles if f.endswith(".pages.jsonl")})
         for w in self.random.sample(workers, min(self.cuts, len(workers))):
             log, pages = f"{w}.log", f"{w}.pages.jsonl"

@@ -13,7 +13,9 @@ static int setup_requests(void **state)
 	put(g, EVENT_GATEWAY, 60,
 	    "what=access gateway_id=gw-alpha-2 response_id=beta trace_id=shared status=200 started_ns=50 "
 	    "finished_ns=60");
-	put(g, EVENT_GATEWAY, 99, "what=access gateway_id=gw-alpha-2 status=200 started_ns=90 finished_ns=99");
+	put(g, EVENT_GATEWAY, 99,
+	    "what=access gateway_id=gw-alpha-2 response_id=resp_answer-nine status=200 started_ns=90 "
+	    "finished_ns=99");
 	put(d, EVENT_LEG, 8, "what=finished rid=rid-alpha-1 room=1234567 role=decode input_tokens=4");
 	resolve();
 	return 0;
@@ -37,6 +39,9 @@ static void test_find(void **state)
 	assert_int_equal(find("rid-alpha-1", &err), 1);
 	assert_int_equal(find("1234567", &err), 1);
 	assert_int_equal(find("beta", &err), 2);
+	assert_int_equal(find("chatcmpl-rid-alpha-1", &err), 1); /* as another log writes it */
+	assert_int_equal(find("answer-nine", &err), 3);
+	assert_int_equal(find("cmpl-answer-nine", &err), 3);
 	assert_int_equal(find("rid-al", &err), 1);
 	assert_int_equal(find("123456", &err), 1);
 }

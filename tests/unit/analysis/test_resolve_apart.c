@@ -53,6 +53,46 @@ static void test_cannot_be_one(void **state)
 	assert_string_equal(rows(APART), "");
 }
 
+/* A gateway's log that ends early was what joined the router with the engine. What it leaves may be one of each. */
+static void test_bridge_ends(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), router = source("router.log", NULL, "format = 'router'"),
+		d = source("d.log", "d", NULL);
+	for (int i = 0; i < 10; i++) {
+		char id[64], line[128];
+		snprintf(id, sizeof(id), "gateway_id=g%d response_id=b%d", i, i);
+		if (i < 5)
+			gateway(g, i, i * 10, id);
+		snprintf(line, sizeof(line), "what=finished gateway_id=g%d status=200 started_ns=%d finished_ns=%d", i,
+			 i * 10 + 1, i * 10 + 4);
+		put(router, EVENT_GATEWAY, i * 10 + 4, line);
+		engine(d, "b", i, i * 10, "");
+	}
+	resolve();
+	assert_string_equal(rows(ANSWER), "15;");
+	assert_string_equal(rows(TWICE), "5;");
+}
+
+/* Two gateways write one id, one of them with the prefix of the call: one response each, found by either. */
+static void test_prefixes(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.jsonl", NULL, NULL), n = source("nginx.log", NULL, "format = 'nginx'");
+	for (int i = 0; i < 5; i++) {
+		char line[128];
+		snprintf(line, sizeof(line),
+			 "what=access gateway_id=chatcmpl-n%d status=200 started_ns=%d finished_ns=%d", i, i, i + 20);
+		put(g, EVENT_GATEWAY, i + 20, line);
+		snprintf(line, sizeof(line), "what=access gateway_id=n%d status=200 started_ns=%d finished_ns=%d", i, i,
+			 i + 20);
+		put(n, EVENT_GATEWAY, i + 20, line);
+	}
+	resolve();
+	assert_string_equal(rows(ANSWER), "5;");
+	assert_string_equal(rows(TWICE), "0;");
+}
+
 /* Where ids join a gateway with a worker, what they leave is two requests; on a worker that they never join it may be one. */
 static void test_beside_ids(void **state)
 {
@@ -134,8 +174,8 @@ static void test_crowd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(test_apart),        CASE(test_cannot_be_one), CASE(test_beside_ids), CASE(test_some_without_ids),
-	    CASE(test_two_gateways), CASE(test_crowd),
+	    CASE(test_apart),      CASE(test_cannot_be_one),    CASE(test_bridge_ends),  CASE(test_prefixes),
+	    CASE(test_beside_ids), CASE(test_some_without_ids), CASE(test_two_gateways), CASE(test_crowd),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
