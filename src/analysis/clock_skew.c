@@ -8,6 +8,7 @@
  * a wider bound. Requests whose end at the gateway is not that of the answer (the client left, an error) bound one side only,
  * and ids that were used more than once have the time of all their uses, so a client that chooses ids can only widen it.
  * Nothing is corrected that 0 explains. A source that contradicts itself all the time is left alone, and that is a gap.
+ * Whom no gateway measures, other engines do (clock_peers.c).
  */
 #include "resolve.h"
 
@@ -52,8 +53,8 @@ static void strays_add(struct skew_runs *s)
 	s->next.n = 0;
 }
 
-static int skew_vote(struct resolve *r, struct source_info *src, int64_t at, int64_t lo, int64_t hi,
-		     struct ref_node ref, struct err *err)
+int skew_vote(struct resolve *r, struct source_info *src, int64_t at, int64_t lo, int64_t hi, struct ref_node ref,
+	      struct err *err)
 {
 	struct skew_run new = {lo, hi, at, at, 1, ref};
 	if (!src->skew_runs)
@@ -283,7 +284,7 @@ static void zones_move(struct clock_pieces *zones, struct skew_runs *runs)
 	}
 }
 
-static int skew_decide(struct resolve *r, struct source_info *s, struct err *err)
+int skew_decide(struct resolve *r, struct source_info *s, const char *against, struct err *err)
 {
 	struct skew_runs *runs = s->skew_runs;
 	bool drifts = false, off = false;
@@ -293,19 +294,19 @@ static int skew_decide(struct resolve *r, struct source_info *s, struct err *err
 	if (!runs->n)
 		return 0;
 	zones_move(s->zones, runs);
-	bool contradicts = runs->full || (uint64_t)runs->strays * 10 > runs->all;
-	if (contradicts || (runs->strays >= AGREE && (uint64_t)runs->strays * 50 > runs->all)) {
+	s->contradicts = runs->full || (uint64_t)runs->strays * 10 > runs->all;
+	if (s->contradicts || (runs->strays >= AGREE && (uint64_t)runs->strays * 50 > runs->all)) {
 		int res = clock_conflict(
 		    r, s, runs->stray,
 		    arena_printf(
 			&r->arena,
-			"%u of %u times of requests in this source contradict what gateways say of the same requests%s",
-			runs->strays, runs->all,
-			contradicts ? ": no one offset fits, so its clock was not corrected, and its times may be "
-				      "wrong by an unknown amount"
-				    : ": the others agree, and its times were taken by them"),
+			"%u of %u times of requests in this source contradict what %s say of the same requests%s",
+			runs->strays, runs->all, against,
+			s->contradicts ? ": no one offset fits, so its clock was not corrected, and its times may be "
+					 "wrong by an unknown amount"
+				       : ": the others agree, and its times were taken by them"),
 		    err);
-		if (res || contradicts)
+		if (res || s->contradicts)
 			return res;
 	}
 	struct clock_pieces *p = arena_array(&r->arena, 1, sizeof(*p));
@@ -328,7 +329,7 @@ static int skew_decide(struct resolve *r, struct source_info *s, struct err *err
 	if (res || p->at[0].bound_ns == UNKNOWN || (!off && p->at[0].bound_ns > 60 * NS_PER_S))
 		return res; /* says too little to be said */
 	s->skews = p;
-	s->skew_basis = arena_printf(&r->arena, "clock against gateways from %u times of the same requests%s",
+	s->skew_basis = arena_printf(&r->arena, "clock against %s from %u times of the same requests%s", against,
 				     runs->all, drifts ? ", it drifts" : "");
 	return s->skew_basis.ptr ? 0 : err_nomem(err);
 }
@@ -340,7 +341,7 @@ static int skew_inherit(struct resolve *r, struct err *err)
 		struct source_info *s = &r->sources[i];
 		const struct source_info *from = NULL;
 		bool agree = true;
-		if (s->skews || s->worker_at == NO_INDEX || !(s->naive || s->kinds & 1u << EVENT_PAGE))
+		if (s->skews || s->compared || s->worker_at == NO_INDEX || !(s->naive || s->kinds & 1u << EVENT_PAGE))
 			continue;
 		for (uint32_t k = 0; k < r->n_sources; k++) {
 			const struct source_info *o = &r->sources[k];
@@ -407,10 +408,12 @@ int clock_skew(struct resolve *r, struct err *err)
 	if (!res && any)
 		res = exec_anchors(r, err);
 	for (uint32_t i = 0; i < r->n_sources && !res && any; i++)
-		res = skew_decide(r, &r->sources[i], err);
-	if (!res && any)
+		res = skew_decide(r, &r->sources[i], "gateways", err);
+	if (!res)
+		res = clock_peers(r, err);
+	if (!res)
 		res = skew_inherit(r, err);
-	if (!res && any)
+	if (!res)
 		correct_pages(r);
 	shelf_done(&pass.moments);
 	r->clock_pass = NULL;

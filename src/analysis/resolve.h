@@ -146,6 +146,8 @@ struct source_info {
 	int64_t offset_ns, bound_ns; /* of the zone that most of its stamps are in */
 	bool fitted, given, again;   /* again: its records were counted */
 	bool measures;               /* others' clocks are measured by it */
+	bool contradicts;            /* others contradict its clock, and it could not be corrected */
+	bool compared;               /* with other engines': it takes over no other's */
 	struct text basis;
 	struct zone_runs *zone_runs;      /* while it is fitted */
 	struct skew_runs *skew_runs;      /* the same */
@@ -574,9 +576,10 @@ void clock_span(const struct source_info *s, int64_t *ret_from, int64_t *ret_to)
 struct moment { /* when a name was seen by sources that are sure of the time */
 	int64_t lo, hi;
 };
-struct clock_pass {           /* only during clock_fit_all */
-	struct shelf moments; /* by name id */
-	struct shelf between; /* clock_zones.c */
+struct clock_pass {                  /* only during clock_fit_all */
+	struct shelf moments;        /* by name id */
+	struct shelf between;        /* clock_zones.c */
+	struct sightings *sightings; /* clock_peers.c */
 };
 int clock_vote(struct resolve *r, struct source_info *s, int kind, int64_t at, int64_t diff, struct ref_node ref,
 	       struct err *err) MUST_CHECK;
@@ -597,6 +600,11 @@ int zones_place(struct resolve *r, struct err *err) MUST_CHECK;
 int zones_say(struct resolve *r, struct source_info *s, struct err *err) MUST_CHECK;
 int clock_cross(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_skew(struct resolve *r, struct err *err) MUST_CHECK; /* clock_skew.c */
+int skew_vote(struct resolve *r, struct source_info *src, int64_t at, int64_t lo, int64_t hi, struct ref_node ref,
+	      struct err *err) MUST_CHECK;
+/* against: those who measured it, in words. */
+int skew_decide(struct resolve *r, struct source_info *s, const char *against, struct err *err) MUST_CHECK;
+int clock_peers(struct resolve *r, struct err *err) MUST_CHECK; /* clock_peers.c: behind what gateways say */
 /* The source's id columns of a leg or gateway event: id, room, id of the answer; 0 where there is none. */
 int cross_ids(struct resolve *r, const struct event_batch *b, uint32_t row, uint32_t ids[3],
 	      struct err *err) MUST_CHECK;

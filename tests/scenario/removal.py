@@ -3,7 +3,7 @@
 """removal.py - taking logs away never clears anybody: no response gets into C4, no owner into E4, and totals stay whole;
 no candidate set gets smaller, and no bound of what was read of it, but for requests that no log knows any more; each class is the
 one that the rules make of its predicates, each predicate stays or becomes unknown with a reason that names what is missing, and
-`scope` and `gaps` name the loss
+`scope` and `gaps` name the loss; nor does a log whose clock is wrong where no gateway's log measures it
 
 What rests on a marker alone goes with it, and only that (docs/method.md, "Losing a log"): a response that was C1 against a no
 of another predicate, the owner of the marker, when no sighting of it is left, and owners of pages that only such responses read.
@@ -72,6 +72,8 @@ class Case:
         for r in ask(case, "sql", "SELECT q.name, a.value FROM alias a JOIN request q USING(request) "
                      "WHERE a.kind IN ('rid', 'room')")["rows"]:
             self.aliases.setdefault(r["name"], set()).add(r["value"])
+        self.clocks = ask(case, "sql", "SELECT path, max(abs(skew_ns)) / 1e9 AS ahead_s, max(bound_ns) / 1e9 AS bound_s FROM clock "
+                          "JOIN source USING(source) GROUP BY path")["rows"]
         self.by_alias = {}
         for name, values in self.aliases.items():
             for v in values:
@@ -277,9 +279,22 @@ def cut(path, to, hour):
                 o.write(line)
 
 
+TIME = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
+EPOCH = re.compile(r"\b17[89]\d{7}(?=\.)")
+
+
+def clock_off(path, to, seconds):
+    """The same log by a clock that is ahead: all times in it, of whatever form."""
+    def moved(m):
+        t = datetime.datetime.fromisoformat(m.group(0)) + datetime.timedelta(seconds=seconds)
+        return t.strftime("%Y-%m-%d" + m.group(0)[10] + "%H:%M:%S")
+    with open(path, encoding="utf-8") as f, open(to, "w", encoding="utf-8") as o:
+        o.write(EPOCH.sub(lambda m: str(int(m.group(0)) + seconds), TIME.sub(moved, f.read())))
+
+
 class Fleet:
-    def __init__(self, scenario, seed, requests, pairs, cuts, bare=0, singles=None, wrong=0):
-        self.wrong = wrong
+    def __init__(self, scenario, seed, requests, pairs, cuts, bare=0, singles=None, wrong=0, clocks=0):
+        self.wrong, self.clocks = wrong, clocks
         self.name, self.pairs, self.cuts, self.bare, self.singles = f"{scenario} seed {seed}", pairs, cuts, bare, singles
         self.random = random.Random(seed)
         self.folder = tempfile.TemporaryDirectory(prefix="removal-")
@@ -291,8 +306,8 @@ class Fleet:
             shutil.copy(markers, self.logs)
         self.files = sorted(os.path.relpath(os.path.join(p, f), self.logs) for p, _, names in os.walk(self.logs) for f in names)
 
-    def without(self, gone, replace=None, way=None):
-        """A case of the same logs without some, and with others in a shorter form; way: inside of what a runtime writes."""
+    def without(self, gone, replace=None, way=None, form=cut):
+        """A case of the same logs without some, and with others in a shorter or another form; way: inside of what a runtime writes."""
         with tempfile.TemporaryDirectory(prefix="removal-") as top:
             logs = os.path.join(top, "logs")
             for f in self.files:
@@ -301,7 +316,7 @@ class Fleet:
                 to = os.path.join(logs, f)
                 os.makedirs(os.path.dirname(to), exist_ok=True)
                 if replace and f in replace:
-                    cut(os.path.join(self.logs, f), to, replace[f])
+                    form(os.path.join(self.logs, f), to, replace[f])
                 else:
                     os.link(os.path.join(self.logs, f), to)
                 if way and f.endswith((".log", ".jsonl")):
@@ -353,6 +368,26 @@ class Fleet:
                         o.writelines(lines)
                     os.unlink(x)
                 yield f"{a} {how} with {b}", Case(top, to)
+
+    def off(self, n):
+        """Engines' logs alone, and the clocks of some of them are wrong: others measure them, or nobody knows who is right."""
+        gone = [f for f in self.files if f.startswith(("gateway", "router")) or f.endswith(".pages.jsonl")]
+        decode = [f for f in self.files if re.fullmatch(r"decode-[0-3]\.log", f)]
+        prefill = [f for f in self.files if re.fullmatch(r"prefill-[0-3]\.log", f)]
+        full = self.without(gone)
+        check(not any(g["kind"] == "clock" for g in full.gaps), f"{self.name} engines' logs alone: no clock is doubtful", full.gaps)
+        for i in range(n):
+            which = (decode[2:3], prefill, prefill[1:2], decode[:2], prefill[:2], decode)[i % 6]
+            seconds = (3600, 3600, -37, -108000, 21600, -3600)[i % 6]
+            what = f"{self.name} engines' logs alone, {' and '.join(which)} by {seconds} s"
+            less = self.without(gone, {f: seconds for f in which}, form=clock_off)
+            nobody_cleared(what, full, less)
+            told = {os.path.basename(c["path"]): c for c in less.clocks}
+            doubtful = {g["worker"] for g in less.gaps if g["kind"] == "clock"}
+            for f in which:
+                measured = abs(told[f]["ahead_s"] - abs(seconds)) <= told[f]["bound_s"]
+                check(measured or (len(which) > 2 and f.split(".")[0] in doubtful), f"{what}: {f} is measured by those who agree, or doubtful",
+                      (told[f], doubtful))
 
     def starts(self, log, hour):
         """Is the start of a worker in what is cut out of its log?"""
@@ -424,6 +459,8 @@ class Fleet:
 
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(one, plans))
+        if self.clocks:
+            self.off(self.clocks)
         for what, other in self.misplaced(self.wrong):
             check(other.whole(), f"{self.name} {what}: totals add up", other.totals)
             if not hypothesis_again(full, other):
@@ -433,14 +470,14 @@ class Fleet:
 
 
 for i in range(ROUNDS):
-    Fleet("incident", SEED + i, 300, 26, 6, 3, wrong=24).test()
+    Fleet("incident", SEED + i, 300, 26, 6, 3, wrong=24, clocks=6).test()
     Fleet("late_write", SEED + 1 + i, 2000, 4, 3, wrong=6).test()
     Fleet("prefix_share", SEED + i, 100, 6, 2, wrong=6).test()
     Fleet("clean", SEED + i, 100, 6, 2, 1).test()
     Fleet("canary", SEED + i, 300, 12, 3).test()
 if not ROUNDS:  # some sources of each
     few = rounds(6, 2)
-    Fleet("incident", SEED, 300, few, few // 3, 1, singles=4 * few, wrong=6).test()
+    Fleet("incident", SEED, 300, few, few // 3, 1, singles=4 * few, wrong=6, clocks=few).test()
     Fleet("late_write", SEED + 1, 1000, 1, 1, singles=few).test()
     Fleet("prefix_share", SEED, 100, 1, 1, singles=max(few - 2, 1)).test()
     Fleet("clean", SEED, 100, 1, 1, 1, singles=max(few - 2, 1)).test()

@@ -395,6 +395,126 @@ static void test_one_host(void **state)
 	    "d.log|-50.0;d.log.1|-50.0;gw.log|0.0;p.jsonl|-50.0;");
 }
 
+/* ---- no gateway: logs of engines against each other. Request i begins at i*100 on both sides; the prefill lasts a second. */
+
+static void prefilled(int64_t s, int i, double ahead)
+{
+	char line[256];
+	snprintf(line, sizeof(line), "what=finished rid=p%d room=7%d role=prefill started_ns=%.3f finished_ns=%.3f", i,
+		 i, i * 100 + ahead, i * 100 + 1 + ahead);
+	put(s, EVENT_LEG, i * 100 + 1 + ahead, line);
+}
+
+static void decoded(int64_t s, int i, const char *role, double ahead)
+{
+	char line[256];
+	const double took = 2 + i % 5;
+	snprintf(line, sizeof(line), "what=finished rid=d%d room=7%d %s started_ns=%.3f finished_ns=%.3f", i, i, role,
+		 i * 100 + 0.2 + ahead, i * 100 + took + ahead);
+	put(s, EVENT_LEG, i * 100 + took + ahead, line);
+}
+
+#define AHEAD                                                                                                         \
+	"SELECT path, round((skew_ns + 0.0) / 1e9 / 5) * 5, basis LIKE '%clock against other logs of engines%' FROM " \
+	"clock "                                                                                                      \
+	"JOIN source USING(source) ORDER BY path, from_off"
+
+/* Whoever agrees with most others is right: by how much the odd ones are off is measured, of prefill and decode alike. */
+static void test_peers_majority(void **state)
+{
+	static const struct {
+		double ahead[4]; /* of two prefill and two decode workers */
+		const char *clocks;
+	} cases[] = {
+	    {{0, 0, 0, 0}, "d0.log|0.0|0;d1.log|0.0|0;p0.log|0.0|0;p1.log|0.0|0;"},
+	    {{0, 0, 0, 3600}, "d0.log|0.0|0;d1.log|3600.0|1;p0.log|0.0|0;p1.log|0.0|0;"},
+	    {{0, 0, 0, -108000}, "d0.log|0.0|0;d1.log|-108000.0|1;p0.log|0.0|0;p1.log|0.0|0;"},
+	    {{40, 0, 0, 0}, "d0.log|0.0|0;d1.log|0.0|0;p0.log|40.0|1;p1.log|0.0|0;"},
+	    {{-21600, -21600, -21600, 0}, "d0.log|0.0|0;d1.log|21600.0|1;p0.log|0.0|0;p1.log|0.0|0;"},
+	};
+	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
+		if (k) {
+			fixture_teardown(state);
+			fixture_setup(state);
+		}
+		const double *ahead = cases[k].ahead;
+		int64_t s[] = {source("p0.log", "p0", NULL), source("p1.log", "p1", NULL), source("d0.log", "d0", NULL),
+			       source("d1.log", "d1", NULL)};
+		for (int i = 0; i < 40; i++) {
+			prefilled(s[i % 2], i, ahead[i % 2]);
+			decoded(s[2 + i / 2 % 2], i, "role=decode", ahead[2 + i / 2 % 2]);
+		}
+		resolve();
+		assert_string_equal(rows(AHEAD), cases[k].clocks);
+		assert_string_equal(rows("SELECT kind FROM gap"), "");
+	}
+}
+
+/* One against one: nobody knows who is right. Nothing is corrected, and both are doubtful. A second log of one of the two workers
+ * decides. */
+static void test_peers_tie(void **state)
+{
+	for (int k = 0; k < 2; k++) {
+		if (k) {
+			fixture_teardown(state);
+			fixture_setup(state);
+		}
+		int64_t p = source("p.log", "p", NULL), d = source("d.log", "d", NULL);
+		int64_t other = k ? source("d.metrics", "d", NULL) : 0;
+		for (int i = 0; i < 20; i++) {
+			prefilled(p, i, 0);
+			decoded(d, i, "role=decode", 3600);
+			if (k)
+				decoded(other, i, "", 0);
+		}
+		resolve();
+		assert_string_equal(rows(AHEAD),
+				    k ? "d.log|3600.0|1;d.metrics|0.0|0;p.log|0.0|0;" : "d.log|0.0|0;p.log|0.0|0;");
+		assert_string_equal(
+		    rows("SELECT g.kind, w.name, effect LIKE '%about 360_ s%no majority%', g.refs <> '[]' FROM "
+			 "gap g JOIN worker w USING(worker) ORDER BY w.name"),
+		    k ? "" : "clock|d|1|1;clock|p|1|1;");
+	}
+}
+
+/* A clock that was set is measured on both sides by those that were not. */
+static void test_peers_step(void **state)
+{
+	(void)state;
+	int64_t p[] = {source("p0.log", "p0", NULL), source("p1.log", "p1", NULL)};
+	int64_t d[] = {source("a.log", "d0", NULL), source("d.log", "d1", NULL)};
+	for (int i = 0; i < 60; i++) {
+		prefilled(p[i % 2], i, 0);
+		decoded(d[i / 2 % 2], i, "role=decode", i / 2 % 2 && i < 30 ? 90 : 0);
+	}
+	resolve();
+	assert_string_equal(
+	    rows("SELECT from_off, abs(skew_ns - iif(from_off, 0, 90e9)) <= bound_ns, bound_ns < 5e9 FROM "
+		 "clock JOIN source USING(source) WHERE path = 'd.log' ORDER BY from_off"),
+	    "0|1|1;1400|1|1;");
+	assert_string_equal(rows("SELECT kind FROM gap"), "clock_step;");
+}
+
+/* Clients choose ids: the same ones a day later, at another worker or at the same, compare no clocks. */
+static void test_peers_reused(void **state)
+{
+	(void)state;
+	int64_t u[] = {source("u0.log", "u0", NULL), source("u1.log", "u1", NULL)};
+	int64_t p = source("p.log", "p", NULL), d = source("d.log", "d", NULL);
+	for (int i = 0; i < 40; i++) {
+		char line[128];
+		snprintf(line, sizeof(line), "what=finished rid=r%d role=unified started_ns=%d finished_ns=%d", i % 20,
+			 i * 100 + (i < 20 ? 0 : 86400), i * 100 + 2 + (i < 20 ? 0 : 86400));
+		put(u[i / 20], EVENT_LEG, i * 100 + 2 + (i < 20 ? 0 : 86400), line);
+		snprintf(line, sizeof(line), "what=finished rid=x%d role=%s started_ns=%d finished_ns=%d", i % 10,
+			 i < 20 ? "prefill" : "decode", i * 500, i * 500 + 1);
+		put(i < 20 ? p : d, EVENT_LEG, i * 500 + 1, line);
+	}
+	resolve();
+	assert_string_equal(rows("SELECT count(*), sum(skew_ns <> 0) FROM clock"), "4|0;");
+	assert_string_equal(rows("SELECT kind FROM gap WHERE kind LIKE 'clock%'"), "");
+}
+
 static void test_zoned(void **state)
 {
 	(void)state;
@@ -502,6 +622,10 @@ int main(void)
 	    CASE(test_ends_that_prove_nothing),
 	    CASE(test_contradictions),
 	    CASE(test_one_host),
+	    CASE(test_peers_majority),
+	    CASE(test_peers_tie),
+	    CASE(test_peers_step),
+	    CASE(test_peers_reused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
