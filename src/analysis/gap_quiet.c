@@ -8,6 +8,7 @@
  * orders (it is idle for hours as it is) has no such limit, and nothing is said. A case with one log alone has nothing to
  * count by, and nothing is said either.
  */
+#include "pagetrail/rotation.h"
 #include "resolve.h"
 
 #include <stdlib.h>
@@ -291,76 +292,23 @@ static int group_judge(struct quiet *q, uint32_t at, struct err *err)
 
 /* --- rotations --- */
 
-struct part { /* a file by its name: dir/stem, and which of the files of it */
-	struct text stem, tail;
-	int64_t index; /* of numbers, and of the file that is written now: 0; of dates: days */
+struct part { /* a file by its name */
+	struct rotation name;
 	uint32_t source;
-	bool dated, numbered;
 };
-
-static struct text unpacked(struct text t)
-{
-	static const char *const ends[] = {".gz", ".zst", ".xz", ".bz2", ".lz4"};
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (text_ends(t, ends[i]))
-			return text_sub(t, 0, t.len - text_of(ends[i]).len);
-	return t;
-}
-
-/* A date of 8 digits, or with hyphens, that nothing but separators and a word ("log") surrounds. */
-static bool date_of(struct text t, size_t *at, size_t *len, int64_t *day)
-{
-	for (size_t i = t.len; i-- > 0;) {
-		int64_t y, m, d, ns;
-		struct text x = text_from(t, i);
-		bool hyphens = x.len >= 10 && x.ptr[4] == '-' && x.ptr[7] == '-';
-		size_t n = hyphens ? 10 : 8;
-		if (x.len < n || (i && t.ptr[i - 1] >= '0' && t.ptr[i - 1] <= '9') ||
-		    (x.len > n && x.ptr[n] >= '0' && x.ptr[n] <= '9') || !text_int64(text_sub(x, 0, 4), &y) ||
-		    !text_int64(text_sub(x, hyphens ? 5 : 4, 2), &m) ||
-		    !text_int64(text_sub(x, hyphens ? 8 : 6, 2), &d) || y < 2000 || y > 2199 ||
-		    !stamp_from_civil((int)y, (int)m, (int)d, 0, 0, 0, 0, &ns))
-			continue;
-		*at = i;
-		*len = n;
-		*day = ns / (86400 * NS_PER_S);
-		return true;
-	}
-	return false;
-}
-
-static struct part part_of(struct text path, uint32_t source)
-{
-	struct text name = unpacked(path);
-	size_t dot = text_rfind_char(name, '.'), slash = text_rfind_char(name, '/'), at, len;
-	struct part p = {.stem = name, .source = source};
-	size_t from = slash == SIZE_MAX ? 0 : slash + 1;
-	if (date_of(text_from(name, from), &at, &len, &p.index) && from + at > 0 && at) {
-		p.dated = true;
-		p.stem = text_sub(name, 0, from + at - 1); /* without the separator */
-		p.tail = text_from(name, from + at + len);
-	} else if (dot != SIZE_MAX && dot > from && name.len - dot <= 5 &&
-		   text_int64(text_from(name, dot + 1), &p.index) && p.index >= 0) {
-		p.numbered = true;
-		p.stem = text_sub(name, 0, dot);
-	} else {
-		p.index = 0;
-	}
-	return p;
-}
 
 static int part_cmp(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
-	int c = text_cmp(x->stem, y->stem);
+	int c = text_cmp(x->name.stem, y->name.stem);
 	if (!c)
-		c = text_cmp(x->tail, y->tail);
+		c = text_cmp(x->name.tail, y->name.tail);
 	if (c)
 		return c;
-	if (x->dated != y->dated)
-		return x->dated ? -1 : 1;
+	if (x->name.dated != y->name.dated)
+		return x->name.dated ? -1 : 1;
 	/* oldest first: dates rise, numbers fall to the file that is written now */
-	int64_t i = x->dated ? x->index : -x->index, k = y->dated ? y->index : -y->index;
+	int64_t i = x->name.dated ? x->name.index : -x->name.index, k = y->name.dated ? y->name.index : -y->name.index;
 	return i != k ? (i < k ? -1 : 1) : x->source < y->source ? -1 : x->source > y->source;
 }
 
@@ -403,10 +351,10 @@ static int64_t date_step(const struct part *p, uint32_t n)
 	int64_t step = INT64_MAX;
 	uint32_t kept = 0;
 	for (uint32_t i = 1; i < n; i++)
-		if (p[i].index > p[i - 1].index)
-			step = MIN(step, p[i].index - p[i - 1].index);
+		if (p[i].name.index > p[i - 1].name.index)
+			step = MIN(step, p[i].name.index - p[i - 1].name.index);
 	for (uint32_t i = 1; i < n; i++)
-		kept += p[i].index - p[i - 1].index == step;
+		kept += p[i].name.index - p[i - 1].name.index == step;
 	return kept >= 3 && kept * 2 >= n - 1 ? step : 0;
 }
 
@@ -416,21 +364,21 @@ static int rotation_judge(struct quiet *q, const struct part *p, uint32_t n, str
 	const struct resolve *r = q->r;
 	uint32_t dated = 0;
 	int res = 0;
-	while (dated < n && p[dated].dated)
+	while (dated < n && p[dated].name.dated)
 		dated++;
 	int64_t step = date_step(p, dated);
 	for (uint32_t i = 1; i < n; i++) { /* files of several processes are no rotation */
 		const struct source_info *a = &r->sources[p[i - 1].source], *b = &r->sources[p[i].source];
 		if (a->seen_to != UNKNOWN && b->seen_from != UNKNOWN && a->seen_to > b->seen_from + SKEW_NS &&
-		    p[i].numbered)
+		    p[i].name.numbered)
 			return 0;
 	}
 	for (uint32_t i = 1; i < n && !res; i++) {
 		int64_t missing = 0;
-		if (p[i].dated && p[i - 1].dated && step)
-			missing = (p[i].index - p[i - 1].index) / step - 1;
-		else if (!p[i].dated && !p[i - 1].dated)
-			missing = p[i - 1].index - p[i].index - 1;
+		if (p[i].name.dated && p[i - 1].name.dated && step)
+			missing = (p[i].name.index - p[i - 1].name.index) / step - 1;
+		else if (!p[i].name.dated && !p[i - 1].name.dated)
+			missing = p[i - 1].name.index - p[i].name.index - 1;
 		if (missing > 0)
 			res = gap_rotation(q, &p[i - 1], &p[i], missing, err);
 	}
@@ -447,10 +395,11 @@ static int rotations(struct quiet *q, struct err *err)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < r->n_sources; i++)
 		if (is_request_log(&r->sources[i]))
-			p[n++] = part_of(r->sources[i].path, i);
+			p[n++] = (struct part){rotation_of(r->sources[i].path), i};
 	qsort(p, n, sizeof(*p), part_cmp);
 	for (uint32_t i = 0, k; i < n && !res; i = k) {
-		for (k = i + 1; k < n && text_eq(p[k].stem, p[i].stem) && text_eq(p[k].tail, p[i].tail);)
+		for (k = i + 1;
+		     k < n && text_eq(p[k].name.stem, p[i].name.stem) && text_eq(p[k].name.tail, p[i].name.tail);)
 			k++;
 		res = rotation_judge(q, p + i, k - i, err);
 	}
