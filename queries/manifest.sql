@@ -61,6 +61,7 @@ rows AS (
          (SELECT c.basis FROM clock c WHERE c.source = s.source ORDER BY c.from_off LIMIT 1) AS clock_basis,
          coalesce(h.bytes, 0) AS evidence_bytes, r.seal, r.at_ns AS ingested_at, r.seq AS journal_seq
   FROM source s LEFT JOIN read r USING(source) LEFT JOIN held h USING(source) LEFT JOIN off o USING(source)
+  WHERE s.container <> 'seam' -- lines of two files that are here
   UNION ALL
   SELECT k.source, k.path, CASE WHEN k.sha256 IS NOT k.content_sha256 THEN instr(CAST(k.path AS BLOB), x'21') ELSE 0 END,
          'known', k.reason, k.sha256, k.content_sha256, NULL, k.bytes, NULL, k.format,

@@ -16,7 +16,7 @@
 #include "pagetrail/sql.h"
 #include "pagetrail/text.h"
 
-enum { CASE_APPLICATION_ID = 0x50547261 /* "PTra" */, CASE_VERSION = 6 };
+enum { CASE_APPLICATION_ID = 0x50547261 /* "PTra" */, CASE_VERSION = 7 };
 enum { CASE_UNFINISHED_ID = 0x50547277 /* "PTrw": a salvage is writing it, or was stopped */ };
 enum case_mode { CASE_READ, CASE_WRITE, CASE_CREATE, CASE_INSPECT };
 /* CASE_CREATE: there is no such file, or nothing is in it (somebody was stopped while he made it); else ERR_IO. */

@@ -53,6 +53,9 @@ int column_decode_stored(struct case_file *c, int64_t source, enum event_kind ki
  * type) has any value at all. Much cheaper than decoding; the caller has checked the hash. */
 int column_holds(enum event_kind kind, struct text data, unsigned column, struct text needle,
 		 struct err *err) MUST_CHECK;
+/* 1: the events of this stored chunk of the source are those of the batch, value by value. */
+int column_same(struct case_file *c, int64_t source, int64_t chunk, const struct event_batch *b,
+		struct err *err) MUST_CHECK;
 int column_append(struct case_file *c, int64_t source, const struct event_chunk *e, struct err *err) MUST_CHECK;
 
 /* A scan over all chunks of one kind, in (source, byte offset) order, one decoded batch at a time. */

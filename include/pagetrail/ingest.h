@@ -52,6 +52,9 @@ struct ingest_options {
 	volatile sig_atomic_t *stop; /* set by a signal handler: finish the chunk and return ERR_INTERRUPTED */
 	/* Called for each source as it ends; texts are valid during the call. */
 	int (*on_source)(void *ctx, const struct source_result *r);
+	/* Called for each source that was reported in this run, when records of it turn out to be whole in another one: what was
+	 * said of it, and what it is now. May be NULL. */
+	void (*on_joined)(void *ctx, const struct account *was, const struct account *now);
 	/* Called block by block. May be NULL. */
 	void (*on_progress)(void *ctx, const struct ingest_progress *p);
 	/* Something in an input file of ours that was not understood, but does no harm. May be NULL. */
@@ -79,7 +82,8 @@ int ingest_bytes(struct case_file *c, const struct ingest_options *o, const stru
 int ingest_any(const char *const *paths, size_t n_paths, const char *case_path, struct err *err) MUST_CHECK;
 
 /* Events, rejects and account of a source made again from the evidence that the case holds of it (salvage.h): by the format
- * and zone of its row. There are none before. Inside the caller's transaction. */
+ * and zone of its row, without what is whole in another source. There are no rejects before; events that are there and are the
+ * same stay. Inside the caller's transaction. */
 int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t source, struct account *ret,
 		 struct err *err) MUST_CHECK;
 

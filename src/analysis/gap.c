@@ -302,7 +302,7 @@ static int gap_sources(struct resolve *r, struct err *err)
 					 "this source was not read to its end (%.*s): nothing can be said about what "
 					 "the rest of it holds",
 					 TEXT_ARG(s->reason.len ? text_sub(s->reason, 0, 300) : TEXT("interrupted")));
-		} else if (text_is(s->status, "unrecognised")) {
+		} else if (text_is(s->status, "unrecognised") && !s->elsewhere) {
 			g.kind = "unrecognised";
 			g.effect = arena_printf(
 			    &r->arena,

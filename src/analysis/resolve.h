@@ -130,6 +130,7 @@ struct source_info {
 	struct text path, format, worker, alias, tz, tz_basis, status, reason, sha256;
 	int64_t first_ns, last_ns; /* by its own stamps; corrected: clock_span() */
 	int64_t unparsed;
+	bool elsewhere; /* all its records are duplicate */
 	enum role role;
 	uint32_t kinds;             /* bit per event kind that it has */
 	uint8_t layer;              /* resolve_apart.c */

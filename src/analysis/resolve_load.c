@@ -50,11 +50,11 @@ int load_sources(struct resolve *r, struct err *err)
 	r->sources = arena_array(&r->arena, max + 1, sizeof(*r->sources));
 	if (!r->sources)
 		return err_nomem(err);
-	res =
-	    sql_prepare(&s, r->c,
-			"SELECT source, path, format, worker, worker_alias, role, tz, tz_basis, status, reason, "
-			"coalesce(content_sha256, sha256, ''), first_ns, last_ns, unparsed FROM source ORDER BY source",
-			err);
+	res = sql_prepare(&s, r->c,
+			  "SELECT source, path, format, worker, worker_alias, role, tz, tz_basis, status, reason, "
+			  "coalesce(content_sha256, sha256, ''), first_ns, last_ns, unparsed, "
+			  "records > 0 AND duplicate = records FROM source ORDER BY source",
+			  err);
 	while (!res && (res = sql_step(s, err)) == 1 && r->n_sources < max) {
 		res = 0;
 		struct source_info *at = &r->sources[r->n_sources++];
@@ -72,6 +72,7 @@ int load_sources(struct resolve *r, struct err *err)
 		at->first_ns = sql_get_time(s, 11);
 		at->last_ns = sql_get_time(s, 12);
 		at->unparsed = sql_get_int(s, 13);
+		at->elsewhere = sql_get_int(s, 14) != 0;
 		at->worker_at = NO_INDEX;
 		at->memo_worker = NO_INDEX;
 		at->bound_ns = UNKNOWN;

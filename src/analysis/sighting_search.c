@@ -241,6 +241,30 @@ static void drop_nested(struct sightings *s)
 	s->n = n;
 }
 
+/* Lines of a record that another source has whole (architecture.md): it is seen there. */
+static int drop_joined(struct sightings *s, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *q = NULL;
+	size_t i = 0, n = 0;
+	int rc = sql_prepare(
+	    &q, s->c, "SELECT source, byte_off, byte_len FROM seam WHERE whole IS NOT NULL ORDER BY source, byte_off",
+	    err);
+	while (rc == 0 && (rc = sql_step(q, err)) == 1) {
+		int64_t source = sql_get_int(q, 0);
+		uint64_t off = (uint64_t)sql_get_int(q, 1), end = off + (uint64_t)sql_get_int(q, 2);
+		for (; i < s->n && (s->hits[i].source < source || (s->hits[i].source == source && s->hits[i].at < off));
+		     i++)
+			s->hits[n++] = s->hits[i];
+		while (i < s->n && s->hits[i].source == source && s->hits[i].at < end)
+			i++;
+		rc = 0;
+	}
+	for (; i < s->n; i++)
+		s->hits[n++] = s->hits[i];
+	s->n = n;
+	return rc;
+}
+
 int sighting_search(struct sightings *s, struct err *err)
 {
 	int rc = compile_needles(s, err);
@@ -248,5 +272,5 @@ int sighting_search(struct sightings *s, struct err *err)
 		rc = search_all(s, err);
 	if (rc == 0)
 		drop_nested(s);
-	return rc;
+	return rc == 0 ? drop_joined(s, err) : rc;
 }

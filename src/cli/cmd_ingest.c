@@ -22,6 +22,7 @@ struct run {
 	unsigned jobs;
 	int64_t sources, known, not_read, unrecognised, records, unparsed,
 	    bytes; /* records and bytes: not of what was known */
+	int64_t joined;
 };
 
 static const char *const status_names[] = {"ingested", "known", "resumed", "unrecognised", "failed"};
@@ -69,6 +70,7 @@ static int on_source(void *ctx, const struct source_result *r)
 		run->records += (int64_t)a->records;
 		run->unparsed += (int64_t)a->unparsed;
 		run->bytes += (int64_t)a->bytes;
+		run->joined += text_is(r->container, "seam");
 	}
 	struct text reason = r->reason.len ? r->reason : nothing_understood(r);
 	if (r->status == SOURCE_UNRECOGNISED || r->status == SOURCE_FAILED || nothing_understood(r).len)
@@ -115,6 +117,13 @@ static int on_source(void *ctx, const struct source_result *r)
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(basis); i++)
 		rc = rows_text(run->rows, known_text(basis[i]), err);
 	return rc ? rc : rows_end_row(run->rows, err);
+}
+
+static void on_joined(void *ctx, const struct account *was, const struct account *now)
+{
+	struct run *run = ctx;
+	run->records += (int64_t)now->records - (int64_t)was->records;
+	run->unparsed += (int64_t)now->unparsed - (int64_t)was->unparsed;
 }
 
 static void on_progress(void *ctx, const struct ingest_progress *p)
@@ -205,6 +214,13 @@ static int finish(struct case_file *c, struct run *run, struct err *err)
 		  run->sources, PLURAL(run->sources), run->records, PLURAL(run->records), run->bytes,
 		  PLURAL(run->bytes), known, run->unparsed, PLURAL(run->unparsed), case_path(c));
 	rows_note(run->rows, "journal head %s", hex);
+	if (run->joined)
+		rows_note(run->rows,
+			  "%" PRId64
+			  " record%s that a rotation cut in two %s joined: 'pagetrail info' counts %s once, the "
+			  "rows of the files as they were read",
+			  run->joined, PLURAL(run->joined), run->joined == 1 ? "is" : "are",
+			  run->joined == 1 ? "it" : "them");
 	say_unrecognised(run);
 	return 0;
 }
@@ -369,6 +385,7 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	rows_as_of(run.rows, o.now_ns);
 	o.on_source = on_source;
+	o.on_joined = on_joined;
 	o.on_progress = on_progress;
 	o.on_warning = on_warning;
 	o.ctx = &run;

@@ -96,7 +96,10 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	int64_t incomplete, unrecognised;
 	rc = ask_int(c, "SELECT count(*) FROM source WHERE status IN ('reading','failed')", &incomplete, err);
 	if (!rc)
-		rc = ask_int(c, "SELECT count(*) FROM source WHERE status='unrecognised'", &unrecognised, err);
+		rc = ask_int(c,
+			     "SELECT count(*) FROM source WHERE status='unrecognised' AND (records = 0 OR "
+			     "duplicate < records)",
+			     &unrecognised, err);
 	if (rc)
 		return rc;
 	something_found = n[1] + n[2] + n[3] + n[5] + n[6] > 0;

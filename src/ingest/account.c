@@ -25,6 +25,14 @@ void account_add(struct account *a, enum verdict v, uint64_t bytes)
 	}
 }
 
+void account_duplicate(struct account *a, bool record, uint64_t bytes)
+{
+	a->records += record;
+	a->duplicate += record;
+	a->bytes += bytes;
+	a->bytes_duplicate += bytes;
+}
+
 void account_sum(struct account *a, const struct account *b)
 {
 	a->records += b->records;

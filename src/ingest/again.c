@@ -3,18 +3,21 @@
  *
  * Bytes that are lost cut the source into parts, and each is read as if it were a source of its own. A record at an edge
  * of such a part is not whole: what is left of it is kept unparsed, because a line that was cut can read as another one.
- * What is parsed twice gives the same events, so nothing is lost with them but time.
+ * What is parsed twice gives the same events, so nothing is lost with them but time. Lines that another source has whole
+ * (seam.h) are left out.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "block.h"
 #include "far.h"
+#include "pagetrail/array.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 #include "pagetrail/map.h"
 #include "pagetrail/salvage.h"
 #include "repeat.h"
+#include "seam.h"
 #include "session.h"
 
 static const char *const edge = "torn: its other part is lost";
@@ -34,24 +37,64 @@ struct again {
 	struct zone *zone;
 	struct stamp outer, era;
 	volatile sig_atomic_t *stop;
-	bool named;   /* somebody said whose log it is */
-	bool repeats; /* its records are another source's, too, and their events are there */
+	struct joined *joined;
+	size_t n_joined, cap_joined;
+	int64_t *chunks; /* of events that the case holds, as long as they are those that come; then n_chunks is 0 */
+	size_t n_chunks, cap_chunks, at_chunk;
+	bool blocks;               /* chunks of evidence are blocks */
+	struct column_bytes bytes; /* the block at hand */
+	bool named;                /* somebody said whose log it is */
+	bool repeats;              /* its records are another source's, too, and their events are there */
 };
 
 /* --- events and rejects out --- */
 
-static int write_batch(struct again *a, enum event_kind kind, struct err *err)
+/* From here on they are other ones. */
+static int drop_chunks(struct again *a, struct err *err)
 {
-	struct event_batch *b = a->batches[kind];
-	struct event_chunk chunk = {0};
-	a->batches[kind] = NULL;
-	if (!b)
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	if (a->at_chunk >= a->n_chunks)
 		return 0;
-	int rc = column_encode(b, NULL, &chunk, err);
+	int rc = sql_prepare(
+	    &s, a->c, "DELETE FROM event_chunk WHERE kind BETWEEN 0 AND 63 AND source = ?1 AND chunk >= ?2", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, a->source, err);
+	if (rc == 0)
+		rc = sql_int(s, 2, a->chunks[a->at_chunk], err);
+	a->n_chunks = 0;
+	return rc < 0 ? rc : sql_run(s, err);
+}
+
+static int encode_batch(struct again *a, const struct event_batch *b, struct err *err)
+{
+	struct event_chunk chunk = {0};
+	int rc = a->at_chunk < a->n_chunks ? column_same(a->c, a->source, a->chunks[a->at_chunk], b, err) : 0;
+	a->at_chunk += rc == 1;
+	if (rc != 0)
+		return MIN(rc, 0);
+	rc = drop_chunks(a, err);
+	if (rc == 0)
+		rc = column_encode(b, a->blocks ? &a->bytes : NULL, &chunk, err);
 	if (rc == 0)
 		rc = column_append(a->c, a->source, &chunk, err);
 	column_done(&chunk);
+	return rc;
+}
+
+static int write_batch(struct again *a, enum event_kind kind, struct err *err)
+{
+	struct event_batch *b = a->batches[kind];
+	a->batches[kind] = NULL;
+	int rc = b ? encode_batch(a, b, err) : 0;
 	event_batch_free(b);
+	return rc;
+}
+
+static int write_batches(struct again *a, struct err *err)
+{
+	int rc = 0;
+	for (int k = 0; k < EVENT_KINDS && rc == 0; k++)
+		rc = write_batch(a, (enum event_kind)k, err);
 	return rc;
 }
 
@@ -162,13 +205,18 @@ static int feed(struct again *a, struct records *rec, uint64_t from, uint64_t to
 			break;
 		memcpy(data, b.ptr, n);
 		memset(data + n, 0, BUF_PADDING);
+		a->bytes = (struct column_bytes){{data, n}, from};
 		rc = records_feed(rec, data, n, BLOCK_HEADROOM, err);
 		from += n;
+		if (rc == 0 && a->blocks) /* as they were made the first time */
+			rc = write_batches(a, err);
 		if (rc == 0 && a->stop && *a->stop)
 			rc = err_set(err, ERR_INTERRUPTED, "stopped by a signal");
 	}
 	if (rc == 0)
 		rc = records_end(rec, err);
+	if (rc == 0)
+		rc = write_batches(a, err); /* they may refer to the block */
 	free(memory);
 	return rc;
 }
@@ -187,8 +235,13 @@ static int parse_part(struct again *a, const struct part *p, struct err *err)
 	if (rc == 0 && p->cut_tail && !binary)
 		rc = find_tail(a, from, p->to, &to, err);
 	if (rc == 0 && from < to) {
-		const struct records_ask ask = {
-		    .stack = &a->stack, .zone = a->zone, .outer = a->outer, .era = a->era, .named = a->named};
+		const struct records_ask ask = {.stack = &a->stack,
+						.zone = a->zone,
+						.outer = a->outer,
+						.era = a->era,
+						.named = a->named,
+						.joined = a->joined,
+						.n_joined = a->n_joined};
 		rc = records_begin(&rec, &a->formats, &ask, &sink, err);
 		rec.off = from;
 		if (binary && p->cut_head)
@@ -202,8 +255,6 @@ static int parse_part(struct again *a, const struct part *p, struct err *err)
 			a->last_ns = MAX(a->last_ns, rec.last_ns);
 		records_done(&rec);
 	}
-	for (int k = 0; k < EVENT_KINDS && rc == 0; k++)
-		rc = write_batch(a, (enum event_kind)k, err);
 	return rc ? rc : refuse(a, to, p->to - to, err);
 }
 
@@ -360,6 +411,126 @@ static int save_row(struct again *a, struct err *err)
 	return rc ? rc : sql_run(s, err);
 }
 
+/* All bytes of `whole`; empty when it is not there, or damaged. */
+static int read_whole(struct again *a, int64_t whole, struct buf *out, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	buf_clear(out);
+	int rc = sql_prepare(&s, a->c, "SELECT bytes FROM source WHERE source = ?1", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, whole, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	if (rc == 1 && sql_get_int(s, 0) > 0 && (uint64_t)sql_get_int(s, 0) <= SEAM_MAX_BYTES)
+		rc = evidence_read(a->c, whole, 0, (uint64_t)sql_get_int(s, 0), out, err);
+	if (rc != ERR_INPUT && rc != ERR_DAMAGED)
+		return MIN(rc, 0);
+	*err = (struct err){0};
+	buf_clear(out);
+	return 0;
+}
+
+/* 1: do these lines stand there? Nothing is left out that is nowhere else, whatever a table says. */
+static int stands_in(struct again *a, const struct joined *j, const struct buf *whole, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(SEAM_MAX_BYTES);
+	if (!whole->len || j->len > whole->len)
+		return 0;
+	int rc = evidence_read(a->c, a->source, j->off, j->len, &b, err);
+	if (rc == ERR_INPUT || rc == ERR_DAMAGED) {
+		*err = (struct err){0};
+		return 0;
+	}
+	return rc < 0 ? rc : memmem(whole->ptr, whole->len, b.ptr, b.len) != NULL;
+}
+
+static int forget_joined(struct again *a, uint64_t off, struct err *err)
+{
+	static const char *const texts[] = {"DELETE FROM seam WHERE source = ?1 AND byte_off = ?2 AND record = 0",
+					    "UPDATE seam SET whole = NULL WHERE source = ?1 AND byte_off = ?2"};
+	int rc = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && rc == 0; i++) {
+		CLEANUP(sql_endp) struct sql *s = NULL;
+		rc = sql_prepare(&s, a->c, texts[i], err);
+		if (rc == 0)
+			rc = sql_int(s, 1, a->source, err);
+		if (rc == 0)
+			rc = sql_int(s, 2, (int64_t)off, err);
+		if (rc == 0)
+			rc = sql_run(s, err);
+	}
+	return rc;
+}
+
+static int add_joined(struct again *a, const struct joined *j, const struct buf *whole, struct err *err)
+{
+	int rc = stands_in(a, j, whole, err);
+	if (rc <= 0)
+		return rc < 0 ? rc : forget_joined(a, j->off, err);
+	rc = grow_array((void **)&a->joined, &a->cap_joined, a->n_joined, sizeof(*a->joined), err);
+	if (rc == 0)
+		a->joined[a->n_joined++] = *j;
+	return rc;
+}
+
+/* Lines that another source has whole. */
+static int load_joined(struct again *a, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf whole = BUF_INIT(SEAM_MAX_BYTES);
+	int64_t at = 0;
+	int rc = sql_prepare(&s, a->c,
+			     "SELECT byte_off, byte_len, byte_off = min(byte_off) OVER (PARTITION BY whole), whole "
+			     "FROM seam WHERE source = ?1 AND whole IS NOT NULL ORDER BY byte_off",
+			     err);
+	if (rc == 0)
+		rc = sql_int(s, 1, a->source, err);
+	while (rc == 0 && (rc = sql_step(s, err)) == 1) {
+		const struct joined j = {(uint64_t)sql_get_int(s, 0), (uint64_t)sql_get_int(s, 1),
+					 sql_get_int(s, 2) != 0};
+		rc = at == sql_get_int(s, 3) ? 0 : read_whole(a, sql_get_int(s, 3), &whole, err);
+		at = sql_get_int(s, 3);
+		if (rc == 0)
+			rc = add_joined(a, &j, &whole, err);
+	}
+	return rc;
+}
+
+static int load_chunks(struct again *a, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(
+	    &s, a->c, "SELECT chunk FROM event_chunk WHERE kind BETWEEN 0 AND 63 AND source = ?1 ORDER BY chunk", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, a->source, err);
+	while (rc == 0 && (rc = sql_step(s, err)) == 1) {
+		rc = grow_array((void **)&a->chunks, &a->cap_chunks, a->n_chunks, sizeof(*a->chunks), err);
+		if (rc == 0)
+			a->chunks[a->n_chunks++] = sql_get_int(s, 0);
+	}
+	return rc;
+}
+
+/* Events refer to one chunk of evidence each; those of a damaged case may be cut otherwise, or be none. */
+static int look_at_blocks(struct again *a, uint64_t bytes, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, a->c,
+			     "SELECT coalesce(sum(byte_len), 0) = ?2 AND count(*) = (?2 + ?3 - 1) / ?3 AND "
+			     "NOT coalesce(max(byte_off % ?3), 0) FROM evidence_chunk WHERE source = ?1",
+			     err);
+	if (rc == 0)
+		rc = sql_int(s, 1, a->source, err);
+	if (rc == 0)
+		rc = sql_int(s, 2, (int64_t)bytes, err);
+	if (rc == 0)
+		rc = sql_int(s, 3, (int64_t)BLOCK_BYTES, err);
+	if (rc == 0)
+		rc = sql_step(s, err);
+	a->blocks = rc == 1 && sql_get_int(s, 0);
+	return MIN(rc, 0);
+}
+
 int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t source, struct account *ret,
 		 struct err *err)
 {
@@ -368,9 +539,17 @@ int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t so
 	a.outer = STAMP_INIT;
 	int rc = load_row(&a, o, &bytes, err);
 	if (rc == 0)
+		rc = load_joined(&a, err);
+	if (rc == 0)
+		rc = load_chunks(&a, err);
+	if (rc == 0)
+		rc = look_at_blocks(&a, bytes, err);
+	if (rc == 0)
 		rc = sql_prepare(&a.reject, c, REJECT_INSERT, err);
 	if (rc == 0)
 		rc = parse_parts(&a, bytes, err);
+	if (rc == 0)
+		rc = drop_chunks(&a, err);
 	if (a.repeats)
 		count_repeats(&a.account);
 	if (rc == 0)
@@ -382,6 +561,8 @@ int ingest_again(struct case_file *c, const struct ingest_options *o, int64_t so
 	stack_done(&a.stack);
 	formats_close(&a.formats);
 	map_free(a.map);
+	free(a.joined);
+	free(a.chunks);
 	free(a.list);
 	if (rc == 0)
 		*ret = a.account;

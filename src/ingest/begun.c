@@ -55,6 +55,16 @@ static int save(struct begun *b, const struct begun_path *p, struct err *err)
 	return rc ? rc : case_info_set(b->c, key.ptr, text_of(value), err);
 }
 
+int begun_any(struct case_file *c, bool *ret, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, c, "SELECT 1 FROM case_info WHERE " BEGUN_IS("key") " LIMIT 1", err);
+	if (!rc)
+		rc = sql_step(s, err);
+	*ret = rc == 1;
+	return MIN(rc, 0);
+}
+
 int begun_open(struct begun *b, struct case_file *c, const char *const *paths, size_t n, int64_t now_ns,
 	       struct err *err)
 {

@@ -19,6 +19,8 @@ struct begun {
 	int64_t now_ns;
 };
 
+/* Did a run before this one not end? */
+int begun_any(struct case_file *c, bool *ret, struct err *err) MUST_CHECK;
 /* Writes all paths, in a transaction of its own. */
 int begun_open(struct begun *b, struct case_file *c, const char *const *paths, size_t n, int64_t now_ns,
 	       struct err *err) MUST_CHECK;

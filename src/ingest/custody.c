@@ -51,7 +51,8 @@ int custody_open(struct custody *k, struct case_file *c, struct err *err)
 	int rc = sql_prepare(
 	    &s, c,
 	    "SELECT source, sha256, content_sha256, stored_bytes, status, format_basis, path, records, duplicate,"
-	    " bytes, worker, worker_basis, format, tz, first_ns"
+	    " bytes, worker, worker_basis, format, tz, first_ns, container,"
+	    " EXISTS(SELECT 1 FROM seam WHERE seam.source=source.source AND whole IS NOT NULL)"
 	    " FROM source ORDER BY source",
 	    err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
@@ -72,8 +73,9 @@ int custody_open(struct custody *k, struct case_file *c, struct err *err)
 		r.tz = sql_get_text(s, 13);
 		r.first_ns = sql_get_time(s, 14);
 		e->traits = custody_traits(&r);
-		e->repeats = sql_get_int(s, 7) > 0 && sql_get_int(s, 7) == sql_get_int(s, 8);
+		e->repeats = sql_get_int(s, 7) > 0 && sql_get_int(s, 7) == sql_get_int(s, 8) && !sql_get_int(s, 16);
 		e->failed = text_is(sql_get_text(s, 4), "failed");
+		e->seam = text_is(sql_get_text(s, 15), CONTAINER_SEAM);
 		k->n_reading += e->reading;
 		k->next = MAX(k->next, e->source + 1);
 	}
@@ -182,6 +184,7 @@ int custody_begin(struct custody *k, struct source_result *r, uint64_t size_hint
 	e->traits = custody_traits(r);
 	e->path_hash = text_hash(r->path);
 	e->pending = true;
+	e->seam = text_is(r->container, CONTAINER_SEAM);
 	int rc = sql_prepare(
 	    &s, k->c,
 	    "INSERT INTO source(source, path, container, format, format_basis, worker, worker_alias, worker_basis,"
@@ -237,6 +240,7 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 	struct known *e = custody_find(k, r->source);
 	if (e) {
 		e->pending = false;
+		e->touched = true;
 		e->failed = r->status == SOURCE_FAILED;
 		e->traits = custody_traits(r);
 		e->stored_bytes = r->stored_bytes;
@@ -333,15 +337,27 @@ int custody_drop_events(struct custody *k, int64_t source, struct err *err)
 	return run_all(k, statements, ARRAY_SIZE(statements), source, 0, err);
 }
 
+static int has_seams(struct custody *k, int64_t source, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int rc = sql_prepare(&s, k->c, "SELECT 1 FROM seam WHERE source=?1 LIMIT 1", err);
+	if (rc == 0)
+		rc = sql_int(s, 1, source, err);
+	return rc < 0 ? rc : sql_step(s, err);
+}
+
 int custody_drop(struct custody *k, int64_t source, const char *why, struct err *err)
 {
 	static const char *const statements[] = {
 	    "DELETE FROM evidence_chunk WHERE source=?1",
 	    "DELETE FROM clock WHERE source=?1",
 	    "DELETE FROM gap WHERE source=?1",
+	    "DELETE FROM seam WHERE source=?1",
 	    "DELETE FROM source WHERE source=?1",
 	};
-	int rc = custody_drop_events(k, source, err);
+	int rc = has_seams(k, source, err);
+	k->seams_lost |= rc == 1;
+	rc = rc < 0 ? rc : custody_drop_events(k, source, err);
 	if (rc == 0)
 		rc = run_all(k, statements, ARRAY_SIZE(statements), source, 0, err);
 	struct known *e = custody_find(k, source);
@@ -405,6 +421,7 @@ int custody_adopt(struct custody *k, int64_t source, const struct source_result 
 		rc = bind_int(s, ":source", (uint64_t)source, err);
 	struct known *e = custody_find(k, source);
 	if (e) {
+		e->touched = true;
 		e->path_hash = text_hash(r->path);
 		e->stored_bytes = r->stored_bytes;
 		e->has_sha = sha256_unhex(text_of(r->sha256), e->sha256);
@@ -431,7 +448,7 @@ int custody_repeats(struct custody *k, int64_t source, const char *reason, struc
 		rc = sql_text(s, 2, reason ? text_of(reason) : (struct text){NULL, 0}, err);
 	struct known *e = custody_find(k, source);
 	if (e)
-		e->repeats = true;
+		e->repeats = e->touched = true;
 	return rc < 0 ? rc : sql_run(s, err);
 }
 

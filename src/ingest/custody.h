@@ -8,6 +8,9 @@
 #include "head.h"
 #include "pagetrail/ingest.h"
 
+/* Column `container` of a source that is no file: a record that lay across two of them. */
+#define CONTAINER_SEAM "seam"
+
 /* What two sources are compared by before anything is read of them. */
 struct traits {
 	uint64_t bytes, worker, kind; /* hashes of the worker, and of format and zone */
@@ -27,6 +30,8 @@ struct known { /* one source that is in the case, or on its way into it */
 	bool reading; /* a run before this one was stopped while it read it */
 	bool repeats; /* all of it is duplicate: it has no events */
 	bool failed;  /* not all could be read */
+	bool seam;    /* no file: lines of other sources (seam.h) */
+	bool touched; /* it came, or changed, in this run */
 	bool stale;   /* reading, and its file holds other bytes now */
 };
 
@@ -36,7 +41,8 @@ struct custody {
 	size_t n, cap;
 	int64_t first, next; /* numbers from `first` on are of this run */
 	size_t n_reading;
-	int64_t now_ns; /* of the run */
+	bool seams_lost; /* a source was taken out that had seams */
+	int64_t now_ns;  /* of the run */
 };
 
 int custody_open(struct custody *k, struct case_file *c, struct err *err) MUST_CHECK;

@@ -12,6 +12,7 @@
 #include "known.h"
 #include "pagetrail/map.h"
 #include "repeat.h"
+#include "seam.h"
 #include "session.h"
 #include "walk.h"
 
@@ -362,6 +363,19 @@ static int one_file(struct session *s, const char *path, const char *why, struct
 	return s->o->plan ? end_plan(s, f) : pool_submit(s->pool, &f->task, err);
 }
 
+int session_store(struct session *s, const char *name, struct text bytes, const struct source_result *like,
+		  struct err *err)
+{
+	s->given = &bytes;
+	s->like = like;
+	int rc = one_file(s, name, NULL, err);
+	if (rc == 0)
+		rc = pool_drain(s->pool, err); /* while they are there */
+	s->given = NULL;
+	s->like = NULL;
+	return rc;
+}
+
 static void warn(struct session *s, const char *path, const char *what)
 {
 	char *line = NULL;
@@ -549,6 +563,8 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 	struct session s;
 	int rc = session_open(&s, c, o, err);
 	if (rc == 0 && !o->plan)
+		rc = begun_any(c, &s.left_over, err);
+	if (rc == 0 && !o->plan)
 		rc = begun_open(&s.begun, c, paths, n_paths, o->now_ns, err);
 	if (rc == 0 && !o->plan)
 		rc = case_begin(c, err);
@@ -564,6 +580,8 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 		if (rc == 0)
 			s.begun.at++;
 	}
+	if (rc == 0 && !o->plan)
+		rc = seam_join(&s, err);
 	return session_end(&s, rc, err);
 }
 

@@ -97,6 +97,24 @@ int naming_inherit(struct naming *n, struct session *s, const struct source_resu
 	return rc;
 }
 
+int naming_like(struct naming *n, const struct source_result *like, struct source_result *r, struct err *err)
+{
+	naming_done(n);
+	*n = (struct naming){.format = like->format, .explicit_worker = true, .said = naming_said(like->worker_basis)};
+	r->container = TEXT(CONTAINER_SEAM);
+	r->worker = like->worker;
+	r->worker_alias = like->worker_alias;
+	r->worker_basis = like->worker_basis;
+	r->role = like->role;
+	r->tz = like->tz;
+	r->tz_basis = like->tz_basis;
+	if (text_is(r->tz, "UTC"))
+		return 0;
+	int rc = zone_open(&n->own_zone, r->tz, err);
+	n->zone = n->own_zone;
+	return rc;
+}
+
 void naming_done(struct naming *n)
 {
 	zone_close(n->own_zone);

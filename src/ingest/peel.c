@@ -446,10 +446,22 @@ static struct origin *first_pending(const struct records *r, unsigned depth)
 	return NULL;
 }
 
+/* What the source ends in the middle of. */
+static int tell_unended(struct records *r)
+{
+	int rc = 0;
+	for (size_t i = 0; i < r->origins->n && rc == 0 && r->sink.unended; i++) {
+		const struct origin *s = r->origins->at[i];
+		if (s->depth == 0 && s->pending && !s->too_long)
+			rc = r->sink.unended(r->sink.ctx, s->spans.at, s->spans.n, r->err);
+	}
+	return rc;
+}
+
 int peel_end(struct records *r)
 {
 	struct origin *s;
-	int rc = 0;
+	int rc = tell_unended(r);
 	for (unsigned depth = 0; depth < r->ask.stack->n; depth++)
 		while (rc == 0 && (s = first_pending(r, depth)))
 			rc = end_waiting(r, s, true);

@@ -11,10 +11,12 @@
 
 #include "far.h"
 #include "nuls.h"
+#include "pagetrail/array.h"
 #include "pagetrail/column.h"
 #include "pagetrail/evidence.h"
 #include "pagetrail/map.h"
 #include "replay.h"
+#include "seam.h"
 #include "session.h"
 #include "worker.h"
 
@@ -54,6 +56,9 @@ struct pipeline {
 	const struct records *records;
 	struct stack stack;
 	struct sql *reject;
+	struct unended *unended; /* records that it ends in the middle of */
+	size_t n_unended, cap_unended;
+	int64_t n_records_unended;
 	struct replay replay;
 	struct replay_ask ask;
 	struct stored_member *sm;
@@ -262,8 +267,22 @@ static int on_reject(void *ctx, uint64_t off, uint64_t len, uint64_t n, const ch
 	return rc < 0 ? rc : sql_run(p->reject, err);
 }
 
+static int on_unended(void *ctx, const struct span *spans, size_t n, struct err *err)
+{
+	struct pipeline *p = ctx;
+	p->n_records_unended++;
+	for (size_t i = 0; i < n; i++) {
+		int rc = grow_array((void **)&p->unended, &p->cap_unended, p->n_unended, sizeof(*p->unended), err);
+		if (rc < 0)
+			return rc;
+		p->unended[p->n_unended++] = (struct unended){spans[i], p->n_records_unended};
+	}
+	return 0;
+}
+
 static void pipeline_done(struct pipeline *p)
 {
+	free(p->unended);
 	for (int k = 0; k < EVENT_KINDS; k++)
 		spares_give(&p->s->spares, p->batches[k]);
 	block_put(p->block);
@@ -483,7 +502,7 @@ static int run_source(struct pipeline *p, struct blocks *blocks, struct block *f
 		      const struct member *m, struct stored_member *sm, bool *ret_recognised, struct err *err)
 {
 	struct records rec = {0};
-	const struct records_sink sink = {.event = on_event, .reject = on_reject, .ctx = p};
+	const struct records_sink sink = {.event = on_event, .reject = on_reject, .unended = on_unended, .ctx = p};
 	struct records_ask ask = {.stack = &p->stack, .zone = n->zone, .outer = STAMP_INIT, .named = n->said};
 	ask.era = naming_era(m->name, m->mtime_s);
 	if (p->stack.n)
@@ -525,7 +544,7 @@ static int end_source(struct pipeline *p, struct source *src, struct blocks *blo
 		      struct stored_member *sm, struct err *err)
 {
 	struct source_result *r = &sm->r;
-	int rc = naming_end(n, r, p->boot, p->several ? TEXT("") : p->record, p->wrapped, err);
+	int rc = p->s->like ? 0 : naming_end(n, r, p->boot, p->several ? TEXT("") : p->record, p->wrapped, err);
 	const char *why = p->s->o->plan ? "" : source_reason(src);
 	if (!r->worker_alias.len && !p->engines)
 		r->worker_alias = p->engine;
@@ -539,7 +558,12 @@ static int end_source(struct pipeline *p, struct source *src, struct blocks *blo
 		if (!r->reason.ptr)
 			rc = err_nomem(err);
 	}
-	return rc == 0 && p->replay.base ? leave(p, true, r->status == SOURCE_FAILED, err) : rc;
+	if (rc == 0 && p->replay.base)
+		rc = leave(p, true, r->status == SOURCE_FAILED, err);
+	if (rc < 0 || !p->source)
+		return rc;
+	/* where a file could not be read to its end, that is no rotation's */
+	return seam_ends(p->s, p->source, p->unended, r->status == SOURCE_FAILED ? 0 : p->n_unended, err);
 }
 
 /* It was stopped before it had anything to write: what is known of it is still in its base. */
@@ -577,6 +601,8 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 	if (!sm->r.path.ptr || !sm->r.container.ptr)
 		return err_nomem(err);
 	int rc = naming_begin(&n, s, m->name, &sm->r, &st->arena, err);
+	if (rc == 0 && s->like)
+		rc = naming_like(&n, s->like, &sm->r, err);
 	if (rc == 0)
 		rc = blocks_open(&blocks, s->blocks, src, m->plain, err);
 	if (rc == 0)
@@ -584,7 +610,7 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 	p.ask = (struct replay_ask){.r = &sm->r, .source = src, .first = first};
 	if (rc == 1)
 		rc = head_of(&p.ask.head, (struct text){first->data, first->len}, err);
-	if (rc >= 0 && first && !s->o->plan)
+	if (rc >= 0 && first && !s->o->plan && !s->like)
 		rc = inherit(&p, &n, first, err);
 	if (rc >= 0)
 		rc = choose_format(s, &n, src, blocks, m, &p.ask, &st->arena, &sm->r, &p.stack, err);

@@ -31,10 +31,26 @@ static bool has_hole(struct text line)
 	return false;
 }
 
+/* These bytes are those of a record that another source has whole. */
+static bool take_joined(struct records *r, uint64_t bytes)
+{
+	const struct records_ask *ask = &r->ask;
+	while (r->at_joined < ask->n_joined && ask->joined[r->at_joined].off + ask->joined[r->at_joined].len <= r->off)
+		r->at_joined++;
+	const struct joined *j = &ask->joined[r->at_joined];
+	if (r->at_joined == ask->n_joined || r->off < j->off || r->off + bytes > j->off + j->len)
+		return false;
+	account_duplicate(&r->account, j->begins && r->off == j->off, bytes);
+	r->off += bytes;
+	return true;
+}
+
 /* One line, `ending` bytes of line end behind it. */
 static int take_line(struct records *r, struct text line, size_t ending)
 {
 	int rc = 0;
+	if (r->ask.n_joined && take_joined(r, line.len + ending))
+		return 0;
 	size_t before = r->off == 0 ? bom_length(line) : 0;
 	if (known_format(r) && !before && line.len && !line.ptr[0]) {
 		size_t nul = line.len - line_strip_nul(line).len;

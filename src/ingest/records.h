@@ -29,16 +29,26 @@ struct records_sink {
 	/* A run of records that were not understood, with their line ends; NULL allowed. */
 	int (*reject)(void *ctx, uint64_t off, uint64_t len, uint64_t n, const char *reason, struct err *err);
 	void *ctx;
+	/* A record that a wrapped source ends in the middle of: where its pieces lie; NULL allowed. */
+	int (*unended)(void *ctx, const struct span *spans, size_t n, struct err *err);
 	/* Takes the inner records of a wrapped source, which then are not parsed; 1: no more are wanted. NULL: none does. */
 	int (*inner)(void *ctx, const struct origin *place, struct text record, struct err *err);
 };
 
+/* Whole lines of a record that another source has whole (seam.h): duplicate, and not looked at. */
+struct joined {
+	uint64_t off, len;
+	bool begins; /* the first ones of that record in this source */
+};
+
 struct records_ask {
-	const struct stack *stack; /* stays the caller's; no parser and no wrapper: every record is unparsed */
-	const struct zone *zone;   /* of naive stamps; NULL: UTC */
-	struct stamp outer;        /* what is known of the time from outside */
-	struct stamp era;          /* about when it was written, for stamps without a year; zeroed: not known */
-	bool named;                /* somebody said whose log this is: a wrapper is not asked */
+	const struct stack *stack;   /* stays the caller's; no parser and no wrapper: every record is unparsed */
+	const struct zone *zone;     /* of naive stamps; NULL: UTC */
+	struct stamp outer;          /* what is known of the time from outside */
+	struct stamp era;            /* about when it was written, for stamps without a year; zeroed: not known */
+	bool named;                  /* somebody said whose log this is: a wrapper is not asked */
+	const struct joined *joined; /* in their order; stay the caller's */
+	size_t n_joined;
 };
 
 /* Of a source whose records say their own length. */
@@ -75,6 +85,7 @@ struct records {
 	uint64_t nuls;    /* before what is in carry: a file that was cut under its writer has gigabytes of them */
 	uint64_t skipped; /* bytes of a record that is too long */
 	bool nul_seen;    /* so far: lines of most sources need not be searched for one */
+	size_t at_joined; /* the next of ask.joined */
 	bool unended;     /* the last line of a source, without a line end: perhaps its writer was not done */
 	struct text end;  /* the word or number that it ends with */
 

@@ -127,8 +127,7 @@ static enum source_status status_of(const struct session *s, int64_t source)
 					    : SOURCE_INGESTED;
 }
 
-/* The row as it is now, to the journal. */
-static int journal_row(struct session *s, int64_t source, struct err *err)
+int journal_row(struct session *s, int64_t source, struct err *err)
 {
 	struct arena a;
 	struct source_result row;
@@ -258,7 +257,7 @@ static int each(struct look *l, int (*f)(struct look *l, const struct source_res
 			continue;
 		if (e->traits.bytes == t.bytes && !e->failed && l->r->status != SOURCE_FAILED)
 			continue;
-		if (e->pending || e->reading || e->source == l->r->source)
+		if (e->pending || e->reading || e->seam || e->source == l->r->source)
 			continue;
 		if (e->path_hash != path_hash &&
 		    !(head_alike(&head, &e->head) && may_relate(less ? &e->traits : &t, less ? &t : &e->traits)))
@@ -282,6 +281,8 @@ int repeat_look(struct session *s, const struct source_result *r, const struct s
 {
 	struct look l = {.s = s, .r = r, .st = st, .ret = ret};
 	*ret = (struct repeat){0};
+	if (s->like)
+		return 0;
 	arena_init(&l.arena, 0);
 	/* first what goes, so that nothing names it any more */
 	int rc = r->status == SOURCE_FAILED ? 0 : each(&l, outgrow, true, err);

@@ -170,7 +170,7 @@ static int consider(struct session *s, const struct replay_ask *a, int64_t sourc
 /* A short source of another name is not worth a look: it would be stored again in no time. */
 static bool may_be_base(const struct known *e, const struct replay_ask *a, uint64_t path_hash, const struct traits *t)
 {
-	if (e->source == a->row || e->repeats)
+	if (e->source == a->row || e->repeats || e->seam)
 		return false;
 	if (e->path_hash == path_hash)
 		return true;

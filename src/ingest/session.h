@@ -34,9 +34,12 @@ struct session {
 	struct begun begun; /* the paths that are given; none in a plan */
 	struct pool *pool;
 	struct block_pool *blocks;
-	struct spares spares;            /* the pool gives batches back */
-	struct own own;                  /* the case file itself */
-	const struct text *given;        /* the bytes at hand, in place of a file; NULL: there is one */
+	struct spares spares;     /* the pool gives batches back */
+	struct own own;           /* the case file itself */
+	const struct text *given; /* the bytes at hand, in place of a file; NULL: there is one */
+	const struct source_result
+	    *like;                       /* they are lines of this source: its format, worker, role and zone; or NULL */
+	bool left_over;                  /* an earlier run did not end */
 	unsigned files;                  /* below the path at hand */
 	bool unbounded;                  /* standard input is among them */
 	uint64_t uncommitted;            /* bytes written since the last commit */
@@ -77,6 +80,9 @@ int pipeline_member(struct session *s, struct source *src, const struct member *
 		    struct err *err) MUST_CHECK;
 /* Commits when much was written. source: one that is being read, and how much of it is written by now; or 0. */
 int session_wrote(struct session *s, uint64_t bytes, int64_t source, uint64_t end, struct err *err) MUST_CHECK;
+/* Stores bytes that are lines of the source `like`, under a name that is no path; returns when they are written. */
+int session_store(struct session *s, const char *name, struct text bytes, const struct source_result *like,
+		  struct err *err) MUST_CHECK;
 bool session_stopped(const struct session *s);
 int session_report(struct session *s, const struct source_result *r);
 void session_progress(struct session *s, const struct source *src, struct text path);
@@ -84,6 +90,8 @@ struct stored_member *stored_add(struct stored *st);
 /* ingest.c: what the journal says of a source; was: may be NULL. */
 int journal_source(struct session *s, const struct source_result *r, const struct replay_end *was,
 		   struct err *err) MUST_CHECK;
+/* repeat.c: the row as it is now, to the journal. */
+int journal_row(struct session *s, int64_t source, struct err *err) MUST_CHECK;
 /* A task whose run() does nothing. */
 int task_nothing(struct task *t, struct err *err);
 
@@ -106,6 +114,9 @@ static inline bool naming_said(struct text basis)
 /* What was said of the file when it was read before (was: its row) still holds, where nobody says otherwise now. */
 int naming_inherit(struct naming *n, struct session *s, const struct source_result *was, struct source_result *r,
 		   struct err *err) MUST_CHECK;
+/* Bytes of another source have its names. */
+int naming_like(struct naming *n, const struct source_result *like, struct source_result *r,
+		struct err *err) MUST_CHECK;
 void naming_done(struct naming *n);
 /* boot: host:port that the records say ("" none); record: the one name that all events carry ("" none, or several);
  * wrapped: it is the wrapper that says it. */

@@ -54,13 +54,16 @@ static int take(struct task *task, struct err *err)
 	return err_hint(err, "run it again");
 }
 
-/* SHA-256 over the sources' own SHA-256 in hex, sorted, each with a line feed: `sort | sha256sum` gives it again. */
+/* SHA-256 over the SHA-256 in hex of all files (what was joined of two is none), sorted, each with a line feed: `sort | sha256sum` gives it again. */
 static int make_evidence_digest(struct facts *f)
 {
 	unsigned char digest[SHA256_BYTES];
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	struct sha256 *running = NULL;
-	int rc = sql_prepare(&s, f->c, "SELECT sha256 FROM source WHERE sha256 IS NOT NULL ORDER BY sha256", f->err);
+	int rc = sql_prepare(&s, f->c,
+			     "SELECT sha256 FROM source WHERE sha256 IS NOT NULL "
+			     "AND container <> 'seam' ORDER BY sha256",
+			     f->err);
 	if (!rc)
 		rc = sha256_new(&running, f->err);
 	while (!rc && (rc = sql_step(s, f->err)) == 1) {

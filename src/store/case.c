@@ -255,12 +255,12 @@ static int make_schema(struct case_file *c, struct err *err)
 	if (!r)
 		r = sql_exec(c, schema_sql, err);
 	if (!r)
-		r = sql_exec(c, "PRAGMA application_id=0x50547261; PRAGMA user_version=6", err);
+		r = sql_exec(c, "PRAGMA application_id=0x50547261; PRAGMA user_version=7", err);
 	if (!r)
 		r = case_commit(c, err);
 	return r;
 }
-_Static_assert(CASE_APPLICATION_ID == 0x50547261 && CASE_VERSION == 6 && CASE_PAGE_BYTES == 8192,
+_Static_assert(CASE_APPLICATION_ID == 0x50547261 && CASE_VERSION == 7 && CASE_PAGE_BYTES == 8192,
 	       "make_schema() spells these out");
 
 /* Who makes a case may be killed at any moment before its first journal row. What is left of it holds nothing, and is

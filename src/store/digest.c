@@ -59,6 +59,32 @@ static int digest_evidence(struct case_file *c, int64_t source, unsigned char re
 	return sha256_end(h, ret, err);
 }
 
+int column_same(struct case_file *c, int64_t source, int64_t chunk, const struct event_batch *b, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	CLEANUP(buf_done) struct buf is = BUF_INIT(SIZE_MAX / 2);
+	CLEANUP(buf_done) struct buf was = BUF_INIT(SIZE_MAX / 2);
+	struct event_batch *stored = NULL;
+	int r = sql_prepare(&s, c, "SELECT data FROM event_chunk WHERE chunk = ?1 AND source = ?2 AND kind = ?3", err);
+	if (!r)
+		r = sql_int(s, 1, chunk, err);
+	if (!r)
+		r = sql_int(s, 2, source, err);
+	if (!r)
+		r = sql_int(s, 3, b->kind, err);
+	if (!r)
+		r = sql_step(s, err);
+	if (r <= 0)
+		return r;
+	r = column_decode_stored(c, source, b->kind, sql_get_text(s, 0), UINT32_MAX, &stored, err);
+	if (!r)
+		r = case_sum_events(stored, &was, err);
+	if (!r)
+		r = case_sum_events(b, &is, err);
+	event_batch_free(stored);
+	return r ? r : text_eq(buf_text(&was), buf_text(&is));
+}
+
 static int add_events(struct case_file *c, int64_t source, struct case_sum *sum, struct err *err)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT(SIZE_MAX / 2);

@@ -324,6 +324,34 @@ static int copy_whole(struct walk *w, const struct one *o, struct err *err)
 	return r;
 }
 
+/* What stands whole in another source. A case of an older version has no such table, and of a damaged one what can be read is
+ * taken: when a source is read again, the bytes of both are compared. */
+static int copy_seams(struct walk *w, const struct one *o, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *from = NULL;
+	CLEANUP(sql_endp) struct sql *to = NULL;
+	struct err e = {0};
+	int r = store_has_seams(w->v->from, &e);
+	if (r > 0)
+		r = sql_prepare(&from, w->v->from,
+				"SELECT source, byte_off, byte_len, record, whole FROM main.seam WHERE source = ?1 "
+				"ORDER BY byte_off",
+				&e);
+	else
+		return r == 0 || salvage_goes_on(r) ? 0 : r;
+	if (!r)
+		r = sql_prepare(&to, w->v->to, "INSERT OR IGNORE INTO seam VALUES(?1, ?2, ?3, ?4, ?5)", &e);
+	if (!r)
+		r = sql_int(from, 1, o->source, &e);
+	if (!r)
+		r = salvage_copy(from, to, false, &e);
+	if (!r || salvage_goes_on(r))
+		return 0;
+	if (err)
+		*err = e;
+	return r;
+}
+
 /* --- a source that is not --- */
 
 /* A row out of what the table says and what the journal says; for the same fact the journal is believed, whose chain holds.
@@ -509,6 +537,8 @@ static int save_source(struct walk *w, struct one *o, struct err *err)
 		return whole;
 	o->why = o->reading ? "it was not read to its end: 'pagetrail ingest' goes on with it" : "";
 	r = whole ? copy_whole(w, o, err) : save_other(w, o, err);
+	if (!r)
+		r = copy_seams(w, o, err);
 	sql_reset(w->read_row);
 	w->lost += o->lost;
 	if (r)

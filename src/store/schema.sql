@@ -178,3 +178,13 @@ CREATE TABLE sighting(             -- where a planted marker was seen (docs/mark
   byte_off        INTEGER NOT NULL, -- of the record, or of the marker where no event speaks of its record
   byte_len        INTEGER NOT NULL
 ) STRICT;
+
+-- ---- evidence: records across two files; last, because salvage finds the tables of older cases by their order
+CREATE TABLE seam(                 -- lines of a record that lies across files of a rotation (docs/architecture.md)
+  source   INTEGER NOT NULL REFERENCES source,
+  byte_off INTEGER NOT NULL,       -- whole lines
+  byte_len INTEGER NOT NULL,
+  record   INTEGER NOT NULL,       -- number of a record that the source ends in the middle of; 0: one that it begins in the middle of
+  whole    INTEGER REFERENCES source, -- in which the record stands whole, and is read: here it is duplicate; NULL: it goes on in no file. Its `container` is seam
+  PRIMARY KEY(source, byte_off)
+) STRICT;

@@ -12,6 +12,37 @@
 #include "canonical.h"
 #include "store.h"
 
+static int seal_rows(struct case_file *c, struct sha256 *h, const char *text, int64_t source, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = sql_prepare(&s, c, text, err);
+	if (!r)
+		r = sql_int(s, 1, source, err);
+	if (!r)
+		r = sha256_add(h, "t", 1, err);
+	return r ? r : canonical_rows(h, s, err);
+}
+
+int store_has_seams(struct case_file *c, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = sql_prepare(&s, c, "SELECT 1 FROM main.sqlite_schema WHERE name = 'seam' AND type = 'table'", err);
+	return r ? r : sql_step(s, err);
+}
+
+/* Most sources have none, and cases of older versions no such table: their seals are what they were. */
+static int has_seams(struct case_file *c, int64_t source, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int r = store_has_seams(c, err);
+	if (r <= 0)
+		return r;
+	r = sql_prepare(&s, c, "SELECT 1 FROM main.seam WHERE source = ?1 LIMIT 1", err);
+	if (!r)
+		r = sql_int(s, 1, source, err);
+	return r ? r : sql_step(s, err);
+}
+
 int source_seal(struct case_file *c, int64_t source, char out[SHA256_HEX], struct err *err)
 {
 	static const char *const texts[] = {
@@ -28,16 +59,15 @@ int source_seal(struct case_file *c, int64_t source, char out[SHA256_HEX], struc
 	unsigned char sha[SHA256_BYTES];
 	struct sha256 *h = NULL;
 	int r = sha256_new(&h, err);
-	for (size_t i = 0; !r && i < ARRAY_SIZE(texts); i++) {
-		CLEANUP(sql_endp) struct sql *s = NULL;
-		r = sql_prepare(&s, c, texts[i], err);
-		if (!r)
-			r = sql_int(s, 1, source, err);
-		if (!r)
-			r = sha256_add(h, "t", 1, err);
-		if (!r)
-			r = canonical_rows(h, s, err);
-	}
+	for (size_t i = 0; !r && i < ARRAY_SIZE(texts); i++)
+		r = seal_rows(c, h, texts[i], source, err);
+	int seams = r ? 0 : has_seams(c, source, err);
+	if (seams > 0)
+		r = seal_rows(c, h,
+			      "SELECT byte_off, byte_len, record, whole FROM main.seam WHERE source = ?1 "
+			      "ORDER BY byte_off",
+			      source, err);
+	r = seams < 0 ? seams : r;
 	if (r) {
 		sha256_free(h);
 		return r;

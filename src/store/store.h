@@ -64,6 +64,8 @@ static inline bool own_row(int64_t first_own, int64_t rowid)
 	return first_own && rowid >= first_own;
 }
 /* ERR_DAMAGED unless want holds the SHA-256 of data. */
+/* 1: the case has a table of seams; older ones have none. */
+int store_has_seams(struct case_file *c, struct err *err) MUST_CHECK;
 int store_check_sha256(struct text data, struct text want, struct err *err) MUST_CHECK;
 /* What a row of the journal has as its sha256. prev: SHA256_BYTES. */
 int journal_hash(const unsigned char *prev, int64_t seq, int64_t at_ns, struct text action, struct text detail,

@@ -187,7 +187,7 @@ static void wrong_files(void **state)
 	sqlite_exec("PRAGMA user_version=99");
 	expect_refused(ERR_DAMAGED, "format version 99");
 	sqlite_exec("PRAGMA user_version=1");
-	expect_refused(ERR_DAMAGED, "format version 1, this program reads 6");
+	expect_refused(ERR_DAMAGED, "format version 1, this program reads 7");
 	unlink(path);
 	make_case();
 	sqlite_exec("DROP TABLE journal");
