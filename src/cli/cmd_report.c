@@ -192,9 +192,8 @@ static int take_deployment(struct report_options *o, const struct asked *a, stru
 			   struct err *err)
 {
 	o->deploy_at_ns = TIME_UNKNOWN;
-	if (a->at && !args_time(text_of(a->at), &o->deploy_at_ns))
-		return err_set(err, ERR_USAGE, "--at takes a time such as 2026-09-09T14:00:00Z, not '%s'", a->at);
-	return a->inventory ? inventory_load(inventory, a->inventory, say_note, NULL, err) : 0;
+	int rc = a->at ? args_time("option", TEXT("--at"), text_of(a->at), &o->deploy_at_ns, err) : 0;
+	return !rc && a->inventory ? inventory_load(inventory, a->inventory, say_note, NULL, err) : rc;
 }
 
 DEFINE_CLEANUP(struct report_before *, report_before_free)
