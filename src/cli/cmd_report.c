@@ -220,7 +220,10 @@ static int take_before(struct report_options *o, struct asked *a, struct report_
 	return 0;
 }
 
-static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
+/* A new key is made late: not for a case that cannot be opened. It stays when the rest fails, since what was written may
+ * have left the house. */
+static int write_report(const char *path, struct ask *ask, struct report_options *o, const struct asked *a,
+			struct case_key *key, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	o->deploy_age_ns = ask->as_of_ns;
@@ -231,7 +234,14 @@ static int write_report(const char *path, struct ask *ask, struct report_options
 	if (!rc)
 		rc = ask_as_of(c, ask, &o->as_of_ns, err);
 	o->params = &ask->analysis;
-	return rc ? rc : report_write(c, o, err);
+	if (!rc)
+		rc = take_key(o, a, key, err);
+	if (rc)
+		return rc;
+	rc = report_write(c, o, err);
+	return rc < 0 && a->new_key
+		   ? err_hint(err, "the key '%s' is made and stays: use it with --case-key", a->new_key)
+		   : rc;
 }
 
 static int write_reports(int argc, char **argv, struct err *err)
@@ -291,12 +301,10 @@ static int write_reports(int argc, char **argv, struct err *err)
 		rc = take_deployment(&o, &a, &inventory, err);
 	ask.analysis.inventory = inventory;
 	if (!rc)
-		rc = take_key(&o, &a, &key, err);
-	if (!rc)
 		rc = publish_key(&signer, a.sign, err);
 	o.sign = signer;
 	if (!rc)
-		rc = write_report(args.at[0], &ask, &o, err);
+		rc = write_report(args.at[0], &ask, &o, &a, &key, err);
 	for (unsigned i = 0; !rc && i < a.waived.n; i++)
 		rc = print_waiver(a.waived.name[i], a.waived.value[i], err);
 	case_key_wipe(&key);
