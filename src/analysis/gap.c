@@ -221,7 +221,7 @@ static int gap_page_boot(struct resolve *r, uint32_t at, struct err *err)
 	const struct worker *w = worker_at(r, e->worker);
 	bool logged = false, later_one = false;
 	int64_t before = UNKNOWN;
-	if (e->what != WHAT_PAGE_BOOT || e->at == UNKNOWN)
+	if (e->what != WHAT_PAGE_BOOT || e->at == UNKNOWN || is_mixed(r, e->worker))
 		return 0;
 	for (uint32_t i = 0; i < r->boot_events.n; i++) {
 		const struct boot_event *o = shelf_at(&r->boot_events, i);
@@ -252,7 +252,7 @@ static int gap_page_boot(struct resolve *r, uint32_t at, struct err *err)
 static int gap_engine_boot(struct resolve *r, const struct worker *w, uint32_t worker, const struct boot *b,
 			   struct err *err)
 {
-	if (!w->page_log || b->started_ns == UNKNOWN || !b->log_source || !b->refs.head)
+	if (!w->page_log || b->started_ns == UNKNOWN || !b->log_source || !b->refs.head || is_mixed(r, worker))
 		return 0;
 	for (uint32_t i = 0; i < r->boot_events.n; i++) {
 		const struct boot_event *e = shelf_at(&r->boot_events, i);

@@ -103,6 +103,8 @@ static int resolve_events(struct resolve *r, struct err *err)
 	if (!res)
 		res = leg_load(r, err);
 	if (!res)
+		res = twins_look(r, err);
+	if (!res)
 		res = life_load(r, err);
 	if (!res)
 		res = boot_build(r, err);
@@ -191,11 +193,16 @@ static int resolve_into(struct case_file *c, bool fresh, struct event_feed *feed
 	(void)snprintf(unlisted, sizeof(unlisted), "%u", r.unlisted);
 	(void)snprintf(twice, sizeof(twice), "%u", r.twice);
 	CLEANUP(buf_done) struct buf ordered = BUF_INIT(16 * MIB);
+	CLEANUP(buf_done) struct buf several = BUF_INIT(16 * MIB);
 	if (!res)
 		res = page_ordered(&r, &ordered, err);
+	if (!res)
+		res = page_several(&r, &several, err);
 	resolve_close(&r);
 	if (!res)
 		res = case_info_set(c, "page_logs_in_order", buf_text(&ordered), err);
+	if (!res)
+		res = case_info_set(c, "page_logs_of_several", buf_text(&several), err);
 	if (!res)
 		res = case_info_set(c, "page_rids_unlisted", text_of(unlisted), err);
 	if (!res)

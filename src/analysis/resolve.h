@@ -136,6 +136,8 @@ struct source_info {
 	uint8_t layer;              /* resolve_apart.c */
 	int64_t seen_from, seen_to; /* of its leg, load and boot events, corrected */
 	uint32_t worker_at;         /* index of its own worker, NO_INDEX: none */
+	uint32_t page_own,
+	    page_shared; /* page records of rids that no source before it knows on that worker; of others */
 	/* clock */
 	uint64_t naive, zoned, yearless, wild;
 	struct { /* whole years that its stamps without a year are off */
@@ -188,8 +190,10 @@ struct worker {
 	uint8_t source_role;                                           /* as the user gave it */
 	bool ranked, has_ranks, used, page_log, engine_log, has_boots; /* engine_log: legs or loads */
 	/* its page log: one source, every record with a later seq than the last, sizes with every boot, reads logged */
-	bool page_unordered, page_reads;
-	uint32_t page_source; /* rank + 1 */
+	bool page_unordered, page_reads, page_sources; /* page_sources: several */
+	bool page_twins;                               /* of two servers (resolve_twins.c): */
+	struct ref_node page_twin[2];                  /* where they contradict each other */
+	uint32_t page_source;                          /* rank + 1 */
 	int64_t page_seq, page_at;
 	int64_t page_lo, page_hi; /* its earliest and latest record there, by the log's own clock */
 	struct ref_node page_lo_ref, page_hi_ref;
@@ -199,7 +203,8 @@ struct worker {
 	bool has_early;
 	struct time_order order; /* while its legs and loads are read */
 	bool mixed;              /* one of its logs holds those of several servers (resolve_mixed.c) */
-	struct ref_node mixed_ref;
+	bool twins;              /* or two of them are of two servers (resolve_twins.c) */
+	struct ref_node mixed_ref, twin_ref;
 };
 
 enum boot_what { WHAT_START, WHAT_ARGS, WHAT_POOL, WHAT_READY, WHAT_SNAPSHOT, WHAT_STOP, WHAT_PAGE_BOOT, WHAT_UNREAD };
@@ -568,7 +573,9 @@ void worker_seen(struct resolve *r, uint32_t worker, int64_t lo, int64_t hi, con
 
 int page_scan(struct resolve *r, struct err *err) MUST_CHECK;
 int page_join(struct resolve *r, struct err *err) MUST_CHECK;
-int page_ordered(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK; /* after the workers are sorted */
+/* After the workers are sorted. */
+int page_ordered(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK;
+int page_several(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK;
 int clock_fit_all(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_write(struct resolve *r, struct err *err) MUST_CHECK;
 /* When a source begins and ends, corrected. */
@@ -664,4 +671,6 @@ void mixed_see(struct resolve *r, uint32_t worker, uint32_t source, int64_t at, 
 void mixed_end(struct worker *w); /* behind the last of a kind of record */
 bool is_mixed(const struct resolve *r, uint32_t worker);
 int gap_mixed(struct resolve *r, struct err *err) MUST_CHECK;
+int twins_look(struct resolve *r,
+	       struct err *err) MUST_CHECK; /* resolve_twins.c: after leg_load(), before boot_build() */
 int gap_write(struct resolve *r, struct err *err) MUST_CHECK;

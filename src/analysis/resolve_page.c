@@ -107,6 +107,10 @@ static int exec_touch(struct resolve *r, uint32_t worker, uint32_t rid, struct t
 		    .worker = worker, .rid = rid, .next = e->chain, .first = UNKNOWN, .last = UNKNOWN, .ref = ref};
 		e->chain = r->execs.n;
 	}
+	if (x->ref.source == ref.source)
+		r->sources[ref.source].page_own++;
+	else
+		r->sources[ref.source].page_shared++;
 	if (room_id && !x->room)
 		x->room = room_id;
 	/* what a cache kept after the answer is no part of its time */
@@ -144,7 +148,7 @@ static void page_order(struct worker *w, uint32_t source, int64_t seq, int64_t a
 {
 	w->page_reads |= op.read;
 	if (w->page_source && w->page_source != source + 1)
-		w->page_unordered = true;
+		w->page_unordered = w->page_sources = true;
 	if (seq == UNKNOWN || (op.boot && !sizes))
 		w->page_unordered = true;
 	else if (w->page_source && seq <= w->page_seq &&
@@ -216,13 +220,27 @@ static int page_row(struct resolve *r, uint32_t source, const struct event_batch
 	return res;
 }
 
-/* JSON array of the names of workers whose page log is in order, as page_order() has it. */
-int page_ordered(struct resolve *r, struct buf *out, struct err *err)
+static bool in_order(const struct resolve *r, uint32_t worker)
+{
+	const struct worker *w = worker_at(r, worker);
+	return !w->page_unordered && w->page_reads;
+}
+
+/* Of two servers, as they or their other logs show: nobody knows which of these records is whose. */
+static bool of_several(const struct resolve *r, uint32_t worker)
+{
+	const struct worker *w = worker_at(r, worker);
+	return w->page_twins || (w->page_sources && is_mixed(r, worker));
+}
+
+/* JSON array of the names of workers with page logs of which this holds. */
+static int page_names(struct resolve *r, bool (*holds)(const struct resolve *r, uint32_t worker), struct buf *out,
+		      struct err *err)
 {
 	int res = buf_add_char(out, '[', err);
 	for (uint32_t i = 0; i < r->workers.n && !res; i++) {
 		const struct worker *w = worker_at(r, r->worker_order[i]);
-		if (!w->page_log || w->page_unordered || !w->page_reads)
+		if (!w->page_log || !holds(r, r->worker_order[i]))
 			continue;
 		if (out->len > 1)
 			res = buf_add_char(out, ',', err);
@@ -230,6 +248,16 @@ int page_ordered(struct resolve *r, struct buf *out, struct err *err)
 			res = buf_json_string(out, names_text(&r->names, w->name), err);
 	}
 	return res ? res : buf_add_char(out, ']', err);
+}
+
+int page_ordered(struct resolve *r, struct buf *out, struct err *err)
+{
+	return page_names(r, in_order, out, err);
+}
+
+int page_several(struct resolve *r, struct buf *out, struct err *err)
+{
+	return page_names(r, of_several, out, err);
 }
 
 int page_scan(struct resolve *r, struct err *err)

@@ -117,8 +117,8 @@ static int compare_all(struct compare *v, struct err *err)
 		v->faults = true;
 	return r < 0 ? r
 		     : compare_table(v, "case_info",
-				     "WHERE key IN ('page_logs_in_order', 'page_rids_unlisted', "
-				     "'responses_twice_at_most') ORDER BY key",
+				     "WHERE key IN ('page_logs_in_order', 'page_logs_of_several', "
+				     "'page_rids_unlisted', 'responses_twice_at_most') ORDER BY key",
 				     err);
 }
 

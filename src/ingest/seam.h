@@ -15,7 +15,6 @@
  */
 #pragma once
 
-#include "pagetrail/rotation.h"
 #include "session.h"
 
 struct unended { /* lines of a record that a source ends in the middle of */
@@ -34,8 +33,7 @@ int seam_join(struct session *s, struct err *err) MUST_CHECK;
 struct seam_file {
 	int64_t source;
 	struct text path, key, worker, alias; /* key: what files of one rotation have in common */
-	struct rotation name;
-	const struct wrapper *wrap; /* NULL: nothing in it was recognised */
+	const struct wrapper *wrap;           /* NULL: nothing in it was recognised */
 	uint64_t bytes;
 	bool touched, looked;
 	int64_t first_ns, last_ns; /* when its first and last line were seen; TIME_UNKNOWN */

@@ -313,53 +313,6 @@ static void test_missing_day(void **state)
 	assert_string_equal(rows(GAPS), "rotation|d|518000|604800|1|2;");
 }
 
-/* A file in which no event is, or that nobody can read, is there: it is not missed, it only says nothing of the time. */
-static void test_files_without_events(void **state)
-{
-	(void)state;
-	for (int day = 1; day < 9; day++) {
-		char name[32];
-		if (day == 6)
-			continue;
-		snprintf(name, sizeof(name), "/l/d.log-2026090%d", day);
-		int64_t s = source(name, "d", day == 3 ? "status = 'unrecognised', format = NULL" : NULL);
-		if (day == 3 || day == 5)
-			continue;
-		leg_at_time(s, day * 86400, day * 2);
-		leg_at_time(s, day * 86400 + 86000, day * 2 + 1);
-	}
-	static const char *const names[] = {"/l/e.log.4.gz", "/l/e.log.3", "/l/e.log.2", "/l/e.log.1", "/l/e.log"};
-	for (int i = 0; i < 5; i++) {
-		int64_t s = source(names[i], i % 2 ? NULL : "e", NULL);
-		if (i % 2 == 0)
-			leg_at_time(s, i * 1000, 100 + i);
-	}
-	resolve();
-	assert_string_equal(rows(GAPS), "unrecognised|d|-|-|-|0;rotation|d|431600|604800|1|2;");
-	assert_string_equal(rows("SELECT effect LIKE 'between /l/d.log-20260904 and /l/d.log-20260907 the names leave "
-				 "1 file out, %' FROM gap WHERE kind = 'rotation'"),
-			    "1;");
-}
-
-/* Of a gateway's log as well. */
-static void test_missing_file_of_gateway(void **state)
-{
-	(void)state;
-	static const char *const names[] = {"/l/gw.log.3", "/l/gw.log.1"};
-	for (int i = 0; i < 2; i++) {
-		char more[128], line[64];
-		snprintf(more, sizeof(more), "first_ns = %lld, last_ns = %lld", (long long)(T0 + i * 1000 * NS_PER_S),
-			 (long long)(T0 + (i * 1000 + 10) * NS_PER_S));
-		int64_t s = source(names[i], NULL, more);
-		for (int k = 0; k < 2; k++) {
-			snprintf(line, sizeof(line), "what=access gateway_id=g%d status=200", i * 2 + k);
-			put(s, EVENT_GATEWAY, i * 1000 + k * 10, line);
-		}
-	}
-	resolve();
-	assert_string_equal(rows(GAPS), "rotation|-|10|1000|1|2;");
-}
-
 /* Dates without a rule: somebody saved a log now and then. */
 static void test_odd_days(void **state)
 {
@@ -487,6 +440,143 @@ static void test_several_servers(void **state)
 	}
 }
 
+/* A log of a worker: requests from..to, every 1000 s. */
+static void serves(int64_t s, const char *prefix, int from, int to)
+{
+	char line[128];
+	for (int at = from; at <= to; at += 1000) {
+		snprintf(line, sizeof(line), "what=finished rid=%s%d role=decode input_tokens=%d", prefix, at,
+			 100 + at);
+		put(s, EVENT_LEG, at, line);
+	}
+}
+
+static void starts(int64_t s, double at)
+{
+	put(s, EVENT_BOOT, at, "what=args engine=sglang version=0.5.9 role=decode");
+	put(s, EVENT_BOOT, at + 60, "what=pool engine=sglang pool_tokens=600 context_len=1000");
+}
+
+enum { INSIDE, SIDE_BY_SIDE, ROTATED_TWIN, COPY, FOLLOWS, SET_BACK, OTHER_LINES, ONE_SERVER, TWO_ROLES, LAYOUTS };
+
+static void lay_out(int what)
+{
+	const char *later = what == ONE_SERVER ? "d.log" : "b/d.log";
+	int64_t a = source(what == ONE_SERVER ? "d.log.1" : "a/d.log", "d", NULL), b = source(later, "d", NULL);
+	switch (what) {
+	case INSIDE: /* the one starts while the other goes on */
+		starts(a, 0);
+		serves(a, "a", 1000, 90000);
+		starts(b, 40500);
+		serves(b, "b", 41100, 90000);
+		break;
+	case SIDE_BY_SIDE:
+		starts(a, 0);
+		serves(a, "a", 1000, 90000);
+		starts(b, 30);
+		serves(b, "b", 1100, 90000);
+		break;
+	case ROTATED_TWIN: { /* the start is in one file, requests in another */
+		int64_t old = source("b/d.log.1", "d", NULL);
+		starts(a, 0);
+		serves(a, "a", 1000, 90000);
+		starts(old, 30);
+		serves(b, "b", 1100, 90000);
+		break;
+	}
+	case COPY: /* a part of it */
+		starts(a, 0);
+		serves(a, "a", 1000, 40000);
+		starts(a, 40500);
+		serves(a, "a", 41000, 90000);
+		serves(b, "a", 10000, 90000);
+		break;
+	case FOLLOWS: /* with a few lines of the other, as a collector leaves them */
+		starts(a, 0);
+		serves(a, "a", 1000, 40000);
+		starts(b, 39900);
+		serves(b, "a", 40000, 40000);
+		serves(b, "b", 41000, 90000);
+		break;
+	case SET_BACK: /* another zone, of stamps that have none, from the start on */
+		put(a, EVENT_BOOT, 0, "naive what=args engine=sglang role=decode");
+		put(b, EVENT_BOOT, 40000 - 28800, "naive what=args engine=sglang role=decode");
+		for (int i = 1; i < 40; i++) {
+			char line[128];
+			snprintf(line, sizeof(line), "naive what=finished rid=a%d role=decode input_tokens=%d", i, i);
+			put(a, EVENT_LEG, i * 1000, line);
+			snprintf(line, sizeof(line), "naive what=finished rid=b%d role=decode input_tokens=%d", i,
+				 90 + i);
+			put(b, EVENT_LEG, 40000 - 28800 + i * 1000, line);
+		}
+		break;
+	case OTHER_LINES: /* what is said of requests goes elsewhere than the rest */
+		starts(a, 0);
+		starts(a, 40000);
+		put(a, EVENT_LOAD, 50000, "what=decode running=1");
+		serves(b, "b", 1000, 39000);
+		serves(b, "c", 41000, 90000);
+		break;
+	case ONE_SERVER: /* files of one rotation that overlap */
+		starts(a, 0);
+		serves(a, "a", 1000, 60000);
+		starts(b, 40500);
+		serves(b, "b", 41100, 90000);
+		break;
+	case TWO_ROLES: /* a host that runs both */
+		starts(a, 0);
+		serves(a, "a", 1000, 90000);
+		put(b, EVENT_BOOT, 40500, "what=args engine=sglang version=0.5.9 role=prefill");
+		break;
+	}
+}
+
+/* Logs of two servers under one name are told, and no boot of theirs counts; all that only looks like it is not. */
+static void test_two_servers(void **state)
+{
+	for (int what = 0; what < LAYOUTS; what++) {
+		fixture_teardown(state);
+		fixture_setup(state);
+		lay_out(what);
+		resolve();
+		const char *found = rows("SELECT kind, w.name, json_array_length(refs), effect LIKE '%a/d.log%' AND "
+					 "effect LIKE '%b/d.log%' AND effect LIKE '%two servers%' FROM gap LEFT JOIN "
+					 "worker w USING(worker)");
+		bool two = what <= ROTATED_TWIN;
+		if (strcmp(found, two ? "boot|d|2|1;" : ""))
+			fail_msg("layout %d: %s", what, found);
+		const char *boots = rows("SELECT count(boot) > 0 FROM leg");
+		assert_string_equal(boots, two ? "0;" : "1;");
+	}
+}
+
+/* Page logs of two servers under one name; of two ranks of one; of one server that starts again in a new file. */
+static void test_two_page_logs(void **state)
+{
+	enum { TWO, RANKS, AGAIN, ALL };
+	for (int what = TWO; what < ALL; what++) {
+		fixture_teardown(state);
+		fixture_setup(state);
+		int64_t s[] = {source("a/w.jsonl", NULL, NULL), source("b/w.jsonl", NULL, NULL)};
+		for (int k = 0; k < 2; k++) {
+			double from = what == AGAIN ? k * 10000 : k * 5;
+			page(s[k], from, 0, "boot");
+			for (int i = 1; i < 40; i++) {
+				char line[96];
+				snprintf(line, sizeof(line), "op=%s worker=w seq=%d rid=%c%d", i % 2 ? "alloc" : "free",
+					 i, what == TWO && k ? 'b' : 'a', i / 2);
+				put(s[k], EVENT_PAGE, from + i * 100, line);
+			}
+		}
+		resolve();
+		assert_string_equal(rows("SELECT kind, w.name, json_array_length(refs) FROM gap LEFT JOIN worker w "
+					 "USING(worker) WHERE effect LIKE '%two servers%'"),
+				    what == TWO ? "sequence|w|2;" : "");
+		assert_string_equal(rows("SELECT value FROM case_info WHERE key = 'page_logs_of_several'"),
+				    what == TWO ? "[\"w\"];" : "[];");
+	}
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -507,13 +597,13 @@ int main(void)
 	    CASE(test_missing_number),
 	    CASE(test_numbered_processes),
 	    CASE(test_missing_day),
-	    CASE(test_files_without_events),
-	    CASE(test_missing_file_of_gateway),
 	    CASE(test_odd_days),
 	    CASE(test_unanswered),
 	    CASE(test_unanswered_many),
 	    CASE(test_probes_without_answer),
 	    CASE(test_several_servers),
+	    CASE(test_two_servers),
+	    CASE(test_two_page_logs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
