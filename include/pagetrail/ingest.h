@@ -54,7 +54,7 @@ struct ingest_options {
 	int (*on_source)(void *ctx, const struct source_result *r);
 	/* Called for each source that was reported in this run, when records of it turn out to be whole in another one: what was
 	 * said of it, and what it is now. May be NULL. */
-	void (*on_joined)(void *ctx, const struct account *was, const struct account *now);
+	void (*on_joined)(void *ctx, const struct source_result *was, const struct account *now);
 	/* Called block by block. May be NULL. */
 	void (*on_progress)(void *ctx, const struct ingest_progress *p);
 	/* Something in an input file of ours that was not understood, but does no harm. May be NULL. */

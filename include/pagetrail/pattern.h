@@ -10,7 +10,9 @@ struct match;   /* scratch for matching: one per thread */
 /* Compiles with PCRE2_EXTENDED (blanks and # comments in the pattern do not count) when `extended`, byte
  * semantics (no UTF), JIT when there is one. ERR_USAGE with the offset when the pattern is bad. */
 int pattern_compile(struct pattern **ret, const char *regex, bool extended, struct err *err) MUST_CHECK;
-/* The same, but it must match all of a text, from its first byte to its last. */
+/* Without `extended`; ^ and $ are the ends of each line. */
+int pattern_compile_lines(struct pattern **ret, const char *regex, struct err *err) MUST_CHECK;
+/* Without `extended`; it must match all of a text, from its first byte to its last. */
 int pattern_compile_whole(struct pattern **ret, const char *regex, struct err *err) MUST_CHECK;
 void pattern_free(struct pattern *p);
 /* The name of a group that the pattern has twice under different numbers, as (?J) allows; NULL: none. Which one is meant cannot be

@@ -3,10 +3,11 @@
  *
  * The two halves of a request, prefill and decode, overlap or follow each other at once, and so do the records of one
  * execution in two logs of a worker. So each request that two logs have seen bounds what the one clock is ahead of the other
- * (clock_seen.c); most of them agree, and what most agree on is an edge between the two. Edges together, the clearest first,
- * place all clocks on one line. Clocks that stand at one place there agree. Where those are of more than half of the workers, they
- * are right, and measure the others as gateways would (clock_skew.c). Where there is no such majority nobody knows who is
- * right: then all of them are doubtful, and that is a gap. Where all agree, as nearly always, nothing is done.
+ * (clock_seen.c), and what most of them agree on is an edge between the two. Edges together, the clearest first, place all
+ * clocks on one line. Those that stand at one place are a camp. A clock that was set does not stand still: many requests
+ * contradict its place. The camp that has more than half of the workers is right, and those in it that stand still measure the
+ * others as gateways would (clock_skew.c). Where there is no such majority nobody knows who is right: then all of them are doubtful,
+ * and that is a gap. Where all agree, as nearly always, nothing is done.
  */
 #include "clock_peers.h"
 
@@ -16,19 +17,29 @@
 #define DRIFT_NS (5 * NS_PER_S)
 #define CLEAR_NS (60 * NS_PER_S)
 /* Of one edge so many requests are looked at; so often those that were measured measure others. */
-enum { EDGE_SAMPLE = 2048, ROUNDS = 3 };
+enum { EDGE_SAMPLE = 2048, ROUNDS = 3, FEW = 3 };
 
 struct edge { /* of two sources: what the first is ahead, in the middle, give or take */
 	uint32_t a, b;
 	int64_t ahead, width;
-	bool steady; /* nearly all requests agree */
+	uint32_t from, n;   /* its pairs, in the order of all */
+	uint32_t seen, bad; /* of so many requests, those that contradict the places of the two */
+	bool own;           /* two logs of one worker */
 };
-struct peer {                              /* one source */
-	uint32_t group, n_edges, n_steady; /* group: all that are connected with it; its least source */
-	int64_t at, about;                 /* its place on the line of its group */
-	uint32_t camp;                     /* those who stand at one place; by number within the group */
-	bool joined, right;
-	struct ref_node ref; /* a record that others have seen too */
+struct host {               /* of the logs of one worker: a clock */
+	uint64_t seen, bad; /* of requests that it shares with others that stand still */
+	bool others;        /* it shares some with other workers */
+	uint32_t camp;      /* the last one that it was counted in, + 1 */
+};
+struct peer {                    /* one source */
+	uint32_t group, n_edges; /* group: all that are connected with it; its least source */
+	int64_t at, about;       /* its place on the line of its group */
+	uint32_t camp;           /* those who stand at one place; by number within the group */
+	struct host *host;
+	const struct host *worst; /* of a group: who has most against it */
+	bool restless, doubted;   /* some requests contradict the place of its host; or many */
+	bool joined, right, well; /* right: it measures others; well: nobody has much against it */
+	struct ref_node ref;      /* a record that others have seen too */
 };
 struct camp {
 	uint32_t workers, measured;
@@ -40,7 +51,6 @@ struct peers {
 	struct edge *edges;
 	uint32_t n_edges, *order; /* order: of pairs, by sources */
 	uint32_t *members;        /* of the group at hand */
-	uint32_t *worker_camp;    /* by worker: the last camp that it was counted in, + 1 */
 	struct camp *camps;
 };
 
@@ -76,7 +86,7 @@ static int64_t from_zero(int64_t lo, int64_t hi)
 }
 
 /* Where most of the intervals overlap; of several such places the one nearest to 0. */
-static uint32_t most_overlap(struct mark *marks, uint32_t n, int64_t *ret_lo, int64_t *ret_hi)
+static void most_overlap(struct mark *marks, uint32_t n, int64_t *ret_lo, int64_t *ret_hi)
 {
 	uint32_t most = 0, now = 0;
 	qsort(marks, n, sizeof(*marks), mark_cmp);
@@ -91,26 +101,23 @@ static uint32_t most_overlap(struct mark *marks, uint32_t n, int64_t *ret_lo, in
 		*ret_lo = lo;
 		*ret_hi = hi;
 	}
-	return most;
 }
 
-static struct edge edge_of(const struct sightings *s, const uint32_t *pairs, uint32_t n, struct mark *marks)
+/* What they have in common stands at s->order + e->from. */
+static void edge_measure(const struct peers *p, struct edge *e, struct mark *marks)
 {
-	const struct sighting_pair *first = pair_at(s, pairs[0]);
-	struct edge e = {.a = sighting_at(s, first->a)->ref.source, .b = sighting_at(s, first->b)->ref.source};
-	uint32_t step = n / EDGE_SAMPLE + 1, used = 0;
+	const struct sightings *s = &p->seen;
+	uint32_t step = e->n / EDGE_SAMPLE + 1, used = 0;
 	int64_t lo = 0, hi = 0;
-	for (uint32_t i = 0; i < n; i += step, used++) {
-		const struct sighting_pair *p = pair_at(s, pairs[i]);
-		pair_bounds(sighting_at(s, p->a), sighting_at(s, p->b), &lo, &hi);
+	for (uint32_t i = 0; i < e->n; i += step, used++) {
+		const struct sighting_pair *x = pair_at(s, p->order[e->from + i]);
+		pair_bounds(sighting_at(s, x->a), sighting_at(s, x->b), &lo, &hi);
 		marks[2 * used] = (struct mark){lo - DRIFT_NS, false};
 		marks[2 * used + 1] = (struct mark){hi + DRIFT_NS, true};
 	}
-	uint32_t most = most_overlap(marks, 2 * used, &lo, &hi);
-	e.steady = (uint64_t)most * 10 >= (uint64_t)used * 9;
-	e.ahead = from_zero(lo, hi) ? lo / 2 + hi / 2 : 0; /* nothing is off that need not be */
-	e.width = hi - lo;
-	return e;
+	most_overlap(marks, 2 * used, &lo, &hi);
+	e->ahead = from_zero(lo, hi) ? lo / 2 + hi / 2 : 0; /* nothing is off that need not be */
+	e->width = hi - lo;
 }
 
 /* First what says that two agree, as long as it says so clearly: each step of another kind adds to what is not known. */
@@ -149,15 +156,18 @@ static int edges_find(struct peers *p, struct err *err)
 	for (uint32_t i = 0, k; i < n && !res; i = k) {
 		for (k = i + 1; k < n && !by_sources(&p->order[i], &p->order[k], &p->seen); k++)
 			;
-		struct edge e = edge_of(s, p->order + i, k - i, marks);
-		struct peer *a = &p->peer[e.a], *b = &p->peer[e.b];
+		const struct sighting_pair *x = pair_at(s, p->order[i]);
+		const struct ref_node *at = &sighting_at(s, x->a)->ref, *bt = &sighting_at(s, x->b)->ref;
+		struct peer *a = &p->peer[at->source], *b = &p->peer[bt->source];
+		struct edge *e = &p->edges[p->n_edges++];
+		*e = (struct edge){.a = at->source, .b = bt->source, .from = i, .n = k - i, .own = a->host == b->host};
+		edge_measure(p, e, marks);
 		a->n_edges++;
 		b->n_edges++;
-		a->n_steady += e.steady;
-		b->n_steady += e.steady;
-		a->ref = sighting_at(s, pair_at(s, p->order[i])->a)->ref;
-		b->ref = sighting_at(s, pair_at(s, p->order[i])->b)->ref;
-		p->edges[p->n_edges++] = e;
+		a->host->others |= !e->own;
+		b->host->others |= !e->own;
+		a->ref = *at;
+		b->ref = *bt;
 		res = resolve_tick(r, err);
 	}
 	if (!res)
@@ -189,6 +199,85 @@ static void place_all(struct peers *p)
 	}
 }
 
+/* --- who stands still --- */
+
+static void edge_check(const struct peers *p, struct edge *e)
+{
+	const struct sightings *s = &p->seen;
+	const struct peer *a = &p->peer[e->a], *b = &p->peer[e->b];
+	int64_t apart = a->at - b->at, about = DRIFT_NS + a->about + b->about, lo, hi;
+	for (uint32_t i = 0; i < e->n; i += e->n / EDGE_SAMPLE + 1, e->seen++) {
+		const struct sighting_pair *x = pair_at(s, p->order[e->from + i]);
+		pair_bounds(sighting_at(s, x->a), sighting_at(s, x->b), &lo, &hi);
+		e->bad += apart < lo - about || apart > hi + about;
+	}
+}
+
+/* What is left for each when those who do not stand still say nothing. A worker's own logs have one clock, so they say nothing of
+ * whether it was set. */
+static void hosts_count(struct peers *p)
+{
+	for (uint32_t i = 0; i < p->r->n_sources; i++)
+		p->peer[i].host->seen = p->peer[i].host->bad = 0;
+	for (uint32_t i = 0; i < p->n_edges; i++) {
+		const struct edge *e = &p->edges[i];
+		const struct peer *ends[] = {&p->peer[e->a], &p->peer[e->b]};
+		for (int k = 0; k < 2 && !ends[0]->restless && !ends[1]->restless; k++) {
+			struct host *h = ends[k]->host;
+			h->seen += e->own && h->others ? 0 : e->seen;
+			h->bad += e->own && h->others ? 0 : e->bad;
+		}
+	}
+}
+
+/* More than one in so many requests, and a few at all, contradict its place. */
+static bool contradicted(const struct host *h, uint32_t one_in)
+{
+	return h->bad >= FEW && h->bad * one_in > h->seen;
+}
+
+/* What a gateway has measured needs no others. */
+static bool moves(const struct peers *p, uint32_t source)
+{
+	const struct peer *x = &p->peer[source];
+	return !p->r->sources[source].skews && x->n_edges && !x->restless && contradicted(x->host, 50);
+}
+
+static bool worse(const struct host *x, const struct host *y)
+{
+	return x->bad * y->seen > y->bad * x->seen;
+}
+
+/* A clock that was set contradicts all others a little: so the worst of each group is left out, and then the others are counted
+ * again. Of two who only contradict each other nobody knows who it was. */
+static void find_restless(struct peers *p)
+{
+	const uint32_t n = p->r->n_sources;
+	for (uint32_t i = 0; i < p->n_edges; i++)
+		edge_check(p, &p->edges[i]);
+	bool more = true;
+	for (uint32_t round = 0; round < n && more; round++) {
+		more = false;
+		hosts_count(p);
+		for (uint32_t i = 0; i < n; i++)
+			p->peer[i].worst = NULL;
+		for (uint32_t i = 0; i < n; i++) {
+			struct peer *group = &p->peer[p->peer[i].group];
+			if (moves(p, i) && (!group->worst || worse(p->peer[i].host, group->worst)))
+				group->worst = p->peer[i].host;
+		}
+		for (uint32_t i = 0; i < n; i++) {
+			struct peer *x = &p->peer[i];
+			if (!moves(p, i) || worse(p->peer[x->group].worst, x->host))
+				continue;
+			x->restless = more = true;
+			x->doubted = contradicted(x->host, 10);
+		}
+	}
+}
+
+/* --- who is right --- */
+
 static int by_place(const void *a, const void *b, void *ctx)
 {
 	const struct peer *all = ctx;
@@ -201,14 +290,10 @@ static int by_place(const void *a, const void *b, void *ctx)
 
 static void camp_count(struct peers *p, uint32_t source, uint32_t camp)
 {
-	const struct source_info *s = &p->r->sources[source];
-	p->camps[camp].measured += s->skews != NULL;
-	if (s->worker_at != NO_INDEX) {
-		if (p->worker_camp[s->worker_at] == camp + 1)
-			return;
-		p->worker_camp[s->worker_at] = camp + 1;
-	}
-	p->camps[camp].workers++;
+	struct host *h = p->peer[source].host;
+	p->camps[camp].measured += p->r->sources[source].skews != NULL;
+	p->camps[camp].workers += h->camp != camp + 1;
+	h->camp = camp + 1;
 }
 
 /* Camps of the n members, and in the last one all of them; returns how many, without that. */
@@ -217,15 +302,17 @@ static uint32_t camps_make(struct peers *p, uint32_t n)
 	uint32_t camps = 0;
 	int64_t to = 0;
 	memset(p->camps, 0, ((size_t)n + 2) * sizeof(*p->camps));
-	memset(p->worker_camp, 0, p->r->workers.n * sizeof(*p->worker_camp));
 	for (uint32_t i = 0; i < n; i++) {
 		struct peer *x = &p->peer[p->members[i]];
 		if (!i || x->at - x->about > to)
 			camps++;
 		to = i && x->at + x->about < to ? to : x->at + x->about;
 		x->camp = camps - 1;
-		camp_count(p, p->members[i], x->camp);
+		x->host->camp = 0;
 	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!p->peer[p->members[i]].doubted)
+			camp_count(p, p->members[i], p->peer[p->members[i]].camp);
 	for (uint32_t i = 0; i < n; i++)
 		camp_count(p, p->members[i], camps);
 	return camps;
@@ -347,11 +434,6 @@ static int doubt(struct peers *p, uint32_t source, int64_t apart, struct err *er
 
 /* --- one group --- */
 
-static bool steady(const struct peer *x)
-{
-	return x->n_steady * 2 >= x->n_edges;
-}
-
 static uint32_t members_of(struct peers *p, uint32_t group)
 {
 	uint32_t n = 0;
@@ -370,7 +452,8 @@ static int group_judge(struct peers *p, uint32_t n, struct err *err)
 		struct peer *x = &p->peer[p->members[i]];
 		const struct source_info *s = &p->r->sources[p->members[i]];
 		x->joined = true;
-		x->right = s->skews || (x->camp == right && steady(x));
+		x->well = x->camp == right && !x->doubted;
+		x->right = s->skews || (x->well && !x->restless);
 	}
 	return res;
 }
@@ -385,7 +468,7 @@ static int group_doubt(struct peers *p, uint32_t n, struct err *err)
 		most = MAX(most, p->peer[p->members[i]].at);
 	}
 	for (uint32_t i = 0; i < n && !res; i++)
-		if (to_measure(p, p->members[i]))
+		if (to_measure(p, p->members[i]) && !p->peer[p->members[i]].well)
 			res = doubt(p, p->members[i], most - least, err);
 	return res;
 }
@@ -408,13 +491,18 @@ static int peers_compare(struct peers *p, struct err *err)
 	p->peer = arena_array(&r->arena, n, sizeof(*p->peer));
 	p->members = arena_array(&r->arena, n, sizeof(*p->members));
 	p->camps = arena_array(&r->arena, n, sizeof(*p->camps));
-	p->worker_camp = arena_array(&r->arena, (size_t)r->workers.n + 1, sizeof(*p->worker_camp));
-	if (!p->peer || !p->members || !p->camps || !p->worker_camp)
+	struct host *hosts = arena_array(&r->arena, n + r->workers.n, sizeof(*hosts));
+	if (!hosts || !p->peer || !p->members || !p->camps)
 		return err_nomem(err);
+	for (uint32_t i = 0; i < r->n_sources; i++) {
+		uint32_t w = r->sources[i].worker_at;
+		p->peer[i].host = &hosts[w != NO_INDEX ? w : r->workers.n + i];
+	}
 	int res = edges_find(p, err);
 	if (res || !p->n_edges)
 		return res;
 	place_all(p);
+	find_restless(p);
 	res = groups_each(p, group_judge, err);
 	bool more = true;
 	for (int i = 0; i < ROUNDS && more && !res; i++)

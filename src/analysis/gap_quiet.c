@@ -295,7 +295,23 @@ static int group_judge(struct quiet *q, uint32_t at, struct err *err)
 struct part { /* a file by its name */
 	struct rotation name;
 	uint32_t source;
+	int64_t from, to; /* UNKNOWN: it speaks of no request, or has no times; it is there all the same */
 };
+
+static struct part part_of(const struct source_info *s, uint32_t source)
+{
+	struct part p = {rotation_of(s->path), source, s->seen_from, s->seen_to};
+	if (!is_request_log(s))
+		p.from = p.to = UNKNOWN;
+	else if (p.from == UNKNOWN || p.to == UNKNOWN) /* a gateway's */
+		clock_span(s, &p.from, &p.to);
+	return p;
+}
+
+static bool has_times(const struct part *p)
+{
+	return p->from != UNKNOWN && p->to != UNKNOWN;
+}
 
 static int part_cmp(const void *a, const void *b)
 {
@@ -321,10 +337,10 @@ static int gap_rotation(struct quiet *q, const struct part *older, const struct 
 	struct gap gap = {.kind = "rotation",
 			  .source = newer->source,
 			  .worker = b->worker_at,
-			  .from = a->seen_to,
-			  .to = b->seen_from,
+			  .from = older->to,
+			  .to = newer->from,
 			  .missing = missing};
-	if (gap.from == UNKNOWN || gap.to == UNKNOWN || gap.to - gap.from < TOUCH_NS || group == NO_INDEX)
+	if (gap.to - gap.from < TOUCH_NS)
 		return 0;
 	int role = q->groups[group].role;
 	struct text open = open_text(r, role, left_open(r, role, gap.from, gap.to)),
@@ -333,10 +349,10 @@ static int gap_rotation(struct quiet *q, const struct part *older, const struct 
 		return err_nomem(err);
 	gap.effect =
 	    arena_printf(&r->arena,
-			 "between %.*s and %.*s the names leave %lld file%s out, and the records %.*s: what was "
-			 "logged then is not in the case. %.*s",
+			 "between %.*s and %.*s the names leave %lld file%s out, and what these two say of requests "
+			 "lies %.*s apart: what the missing file%s held is not in the case. %.*s",
 			 TEXT_ARG(text_sub(a->path, 0, 200)), TEXT_ARG(text_sub(b->path, 0, 200)), (long long)missing,
-			 missing == 1 ? "" : "s", TEXT_ARG(span), TEXT_ARG(open));
+			 PLURAL(missing), TEXT_ARG(span), PLURAL(missing), TEXT_ARG(open));
 	const struct ref_node *refs[] = {&q->last[older->source], &q->first[newer->source]};
 	int res = 0;
 	for (int i = 0; i < 2 && !res; i++)
@@ -358,29 +374,50 @@ static int64_t date_step(const struct part *p, uint32_t n)
 	return kept >= 3 && kept * 2 >= n - 1 ? step : 0;
 }
 
+/* Files that the names leave out between two that follow each other. */
+static int64_t left_out(const struct rotation *a, const struct rotation *b, int64_t step)
+{
+	int64_t n = 0;
+	if (a->dated && b->dated && step)
+		n = (b->index - a->index) / step - 1;
+	else if (!a->dated && !b->dated)
+		n = a->index - b->index - 1;
+	return MAX(n, 0);
+}
+
+/* Files of several processes are no rotation. */
+static bool side_by_side(const struct part *p, uint32_t n)
+{
+	const struct part *older = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!has_times(&p[i]))
+			continue;
+		if (older && older->to > p[i].from + SKEW_NS && p[i].name.numbered)
+			return true;
+		older = &p[i];
+	}
+	return false;
+}
+
 /* The files of one log, oldest first. */
 static int rotation_judge(struct quiet *q, const struct part *p, uint32_t n, struct err *err)
 {
-	const struct resolve *r = q->r;
+	const struct part *older = NULL;
 	uint32_t dated = 0;
+	int64_t missing = 0;
 	int res = 0;
 	while (dated < n && p[dated].name.dated)
 		dated++;
 	int64_t step = date_step(p, dated);
-	for (uint32_t i = 1; i < n; i++) { /* files of several processes are no rotation */
-		const struct source_info *a = &r->sources[p[i - 1].source], *b = &r->sources[p[i].source];
-		if (a->seen_to != UNKNOWN && b->seen_from != UNKNOWN && a->seen_to > b->seen_from + SKEW_NS &&
-		    p[i].name.numbered)
-			return 0;
-	}
-	for (uint32_t i = 1; i < n && !res; i++) {
-		int64_t missing = 0;
-		if (p[i].name.dated && p[i - 1].name.dated && step)
-			missing = (p[i].name.index - p[i - 1].name.index) / step - 1;
-		else if (!p[i].name.dated && !p[i - 1].name.dated)
-			missing = p[i - 1].name.index - p[i].name.index - 1;
-		if (missing > 0)
-			res = gap_rotation(q, &p[i - 1], &p[i], missing, err);
+	bool mixed = side_by_side(p, n);
+	for (uint32_t i = 0; i < n && !res && !mixed; i++) {
+		missing += i ? left_out(&p[i - 1].name, &p[i].name, step) : 0;
+		if (!has_times(&p[i]))
+			continue;
+		if (older && missing)
+			res = gap_rotation(q, older, &p[i], missing, err);
+		older = &p[i];
+		missing = 0;
 	}
 	return res;
 }
@@ -389,13 +426,12 @@ static int rotations(struct quiet *q, struct err *err)
 {
 	struct resolve *r = q->r;
 	struct part *p = arena_array(&r->arena, (size_t)r->n_sources + 1, sizeof(*p));
-	uint32_t n = 0;
+	uint32_t n = r->n_sources;
 	int res = 0;
 	if (!p)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < r->n_sources; i++)
-		if (is_request_log(&r->sources[i]))
-			p[n++] = (struct part){rotation_of(r->sources[i].path), i};
+	for (uint32_t i = 0; i < n; i++)
+		p[i] = part_of(&r->sources[i], i);
 	qsort(p, n, sizeof(*p), part_cmp);
 	for (uint32_t i = 0, k; i < n && !res; i = k) {
 		for (k = i + 1;

@@ -198,5 +198,5 @@ int request_find(struct case_file *c, struct text name, int64_t *ret, struct err
 	if (res != 1)
 		return res;
 	err_set(err, ERR_INPUT, "no request is called '%.*s'", TEXT_ARG(shown_name(name)));
-	return err_hint(err, "give an alias of the request, or at least %d characters of one", PREFIX_MIN);
+	return err_hint(err, "give an alias of the request, or at least the first %d characters of one", PREFIX_MIN);
 }

@@ -77,7 +77,9 @@ int case_key_new(struct case_key *ret, const char *path, struct err *err)
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 && errno == EEXIST) {
 		err_set(err, ERR_IO, "there is a file '%s' already", path);
-		err_hint(err, "a key is never written over: use it with --case-key, or give another name");
+		err_hint(
+		    err,
+		    "a key is never written over: --case-key takes the one that is there, --new-case-key another name");
 		return ERR_IO;
 	}
 	bool ok = fd >= 0 && write(fd, line, FILE_LEN) == FILE_LEN && !fsync(fd);

@@ -25,7 +25,27 @@ struct match {
 	unsigned n_groups;
 };
 
-static int compile(struct pattern **ret, const char *regex, uint32_t options, struct err *err)
+/* Its texts name what follows a backslash, and a message that is shown has each backslash twice. */
+static int bad(int code, size_t offset, struct err *err)
+{
+	CLEANUP(buf_done) struct buf b = BUF_INIT(4 * KIB);
+	PCRE2_UCHAR text[160] = "";
+	int r = 0;
+
+	if (code == PCRE2_ERROR_HEAP_FAILED)
+		return err_nomem(err);
+	pcre2_get_error_message(code, text, sizeof(text));
+	for (const char *p = (const char *)text; *p && !r; p++)
+		r = *p != '\\'            ? buf_add(&b, p, 1, err)
+		    : p[1] && p[1] != ' ' ? buf_add_text(&b, TEXT("backslash "), err)
+					  : buf_add_text(&b, TEXT("backslash"), err);
+	return r ? r
+		 : err_set(err, ERR_USAGE, "bad regular expression at offset %zu: %.*s", offset,
+			   TEXT_ARG(buf_text(&b)));
+}
+
+/* The first `before` bytes are not the user's. */
+static int compile(struct pattern **ret, const char *regex, size_t before, uint32_t options, struct err *err)
 {
 	struct pattern *p;
 	PCRE2_SIZE offset = 0;
@@ -40,14 +60,8 @@ static int compile(struct pattern **ret, const char *regex, uint32_t options, st
 	options |= PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NEVER_BACKSLASH_C;
 	p->code = pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED, options, &code, &offset, NULL);
 	if (!p->code) {
-		PCRE2_UCHAR text[160] = "";
-
 		free(p);
-		if (code == PCRE2_ERROR_HEAP_FAILED)
-			return err_nomem(err);
-		pcre2_get_error_message(code, text, sizeof(text));
-		return err_set(err, ERR_USAGE, "bad regular expression at offset %zu: %s", (size_t)offset,
-			       (char *)text);
+		return bad(code, offset > before ? offset - before : 0, err);
 	}
 	pcre2_pattern_info(p->code, PCRE2_INFO_CAPTURECOUNT, &groups);
 	if (groups >= GROUPS_MAX) {
@@ -62,22 +76,33 @@ static int compile(struct pattern **ret, const char *regex, uint32_t options, st
 
 int pattern_compile(struct pattern **ret, const char *regex, bool extended, struct err *err)
 {
-	return compile(ret, regex, extended ? PCRE2_EXTENDED : 0, err);
+	return compile(ret, regex, 0, extended ? PCRE2_EXTENDED : 0, err);
+}
+
+/* The option stands in the expression: behind it "(*CRLF)" and its like, which say what ends a line, are errors. */
+int pattern_compile_lines(struct pattern **ret, const char *regex, struct err *err)
+{
+	static const char lines[] = "(?m)";
+	CLEANUP(buf_done) struct buf b = BUF_INIT(MIB);
+	int r = buf_printf(&b, err, "%s%s", lines, regex);
+
+	*ret = NULL;
+	return r < 0 ? r : compile(ret, b.ptr, sizeof(lines) - 1, 0, err);
 }
 
 /* PCRE2_ENDANCHORED does not go with partial matching, which pattern_reach() needs. The expression is compiled by itself
- * first: an offset in an error is one of what the user wrote. */
+ * first: what is wrong with it is said of what the user wrote. */
 int pattern_compile_whole(struct pattern **ret, const char *regex, struct err *err)
 {
 	CLEANUP(buf_done) struct buf b = BUF_INIT(MIB);
-	int r = compile(ret, regex, 0, err);
+	int r = compile(ret, regex, 0, 0, err);
 
 	if (r < 0)
 		return r;
 	pattern_free(*ret);
 	*ret = NULL;
 	r = buf_printf(&b, err, "(?:%s)\\z", regex);
-	return r < 0 ? r : compile(ret, b.ptr, PCRE2_ANCHORED, err);
+	return r < 0 ? r : compile(ret, b.ptr, 3, PCRE2_ANCHORED, err);
 }
 
 bool pattern_has(const struct pattern *p, const char *group)

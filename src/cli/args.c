@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-bool args_time(struct text t, int64_t *ret_ns)
+static bool read_time(struct text t, int64_t *ret_ns)
 {
 	struct stamp s;
 	size_t used;
@@ -18,6 +18,18 @@ bool args_time(struct text t, int64_t *ret_ns)
 	}
 	*ret_ns = s.ns;
 	return true;
+}
+
+int args_time(const char *what, struct text name, struct text t, int64_t *ret_ns, struct err *err)
+{
+	int64_t year;
+	if (read_time(t, ret_ns))
+		return 0;
+	err_set(err, ERR_USAGE, "%s '%.*s' takes a time such as 2026-09-09T14:00:00Z, not '%.*s'", what, TEXT_ARG(name),
+		TEXT_ARG(t));
+	if (text_int64(text_sub(t, 0, 4), &year) && (year < 1678 || year > 2261))
+		return err_hint(err, "times lie between 1677-09-22 and 2262-04-11");
+	return ERR_USAGE;
 }
 
 static int take_value(const struct option_spec *spec, const char *value, struct err *err)
@@ -42,11 +54,7 @@ static int take_value(const struct option_spec *spec, const char *value, struct 
 		*(int64_t *)spec->value = n;
 		return 0;
 	}
-	case OPTION_TIME:
-		if (!args_time(t, spec->value))
-			return err_set(err, ERR_USAGE, "option %s takes a time such as 2026-09-09T14:00:00Z, not '%s'",
-				       spec->name, value);
-		return 0;
+	case OPTION_TIME: return args_time("option", text_of(spec->name), t, spec->value, err);
 	case OPTION_PARAM: {
 		struct params *p = spec->value;
 		size_t eq = text_find_char(t, '=', 0);

@@ -307,11 +307,11 @@ static int bind_params(struct sql *s, const struct query_info *info, const struc
 				return err_set(err, ERR_USAGE, "parameter '%.*s' takes a whole number", TEXT_ARG(name));
 			rc = sql_int(s, at, n, err);
 		} else if (text_is(p->type, "time")) {
-			if (!text_int64(value, &n) && !args_time(value, &n))
-				return err_set(err, ERR_USAGE,
-					       "'%.*s' takes a time such as 2026-09-09T14:00:00Z, not '%.*s'",
-					       TEXT_ARG(name), TEXT_ARG(value));
-			rc = sql_int(s, at, n, err);
+			rc = text_int64(value, &n) ? 0 : args_time("parameter", name, value, &n, err);
+			if (!rc)
+				rc = sql_int(s, at, n, err);
+			if (rc)
+				return rc;
 			since = text_is(name, "since") ? n : since;
 			until = text_is(name, "until") ? n : until;
 		} else {

@@ -36,8 +36,8 @@ struct args {
 int args_parse(struct args *ret, int argc, char **argv, const struct option_spec *own, size_t n_own,
 	       const struct option_spec *shared, size_t n_shared, int min, int max, struct err *err) MUST_CHECK;
 
-/* 2026-09-09T14:00:00Z, with or without zone (UTC), or a bare day. */
-bool args_time(struct text t, int64_t *ret_ns);
+/* 2026-09-09T14:00:00Z, with or without zone (UTC), or a bare day; `what` and `name` are for the error. */
+int args_time(const char *what, struct text name, struct text t, int64_t *ret_ns, struct err *err) MUST_CHECK;
 /* Appends a word as a shell reads it: in single quotes where it is more than letters, digits and what is plain in any shell. */
 int args_quote(struct buf *b, struct text t, struct err *err) MUST_CHECK;
 

@@ -376,8 +376,9 @@ static int run(int argc, char **argv, struct err *err)
 	asked.publish = &publish;
 	asked.at_ns = TIME_UNKNOWN;
 	asked.as_of_ns = ask.as_of_ns;
-	if (at && !args_time(text_of(at), &asked.at_ns))
-		return err_set(err, ERR_USAGE, "--at takes a time such as 2026-09-09T14:00:00Z, not '%s'", at);
+	rc = at ? args_time("option", TEXT("--at"), text_of(at), &asked.at_ns, err) : 0;
+	if (rc)
+		return rc;
 	publish.case_path = args.at[0];
 	publish.inventory = path;
 	publish.policy = ask.policy;

@@ -331,13 +331,10 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	system_catch_stop();
 	CLEANUP(case_closep) struct case_file *c = NULL;
-	CLEANUP(buf_done) struct buf regex = BUF_INIT(1 * MIB);
 	struct search s = {.carry = BUF_INIT(2 * RECORD_MAX_BYTES), .here = {.s = &s}};
 	const struct evidence_work work = {look, take, finder_free, &s, .by_sums = true};
 	struct evidence_walk *walk = NULL;
-	rc = buf_printf(&regex, err, "(?m)%s", args.at[1]); /* ^ and $ are a record's ends */
-	if (!rc)
-		rc = pattern_compile(&s.pattern, regex.ptr, false, err);
+	rc = pattern_compile_lines(&s.pattern, args.at[1], err);
 	if (!rc)
 		rc = match_new(&s.here.match, err);
 	if (!rc)

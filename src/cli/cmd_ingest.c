@@ -119,11 +119,16 @@ static int on_source(void *ctx, const struct source_result *r)
 	return rc ? rc : rows_end_row(run->rows, err);
 }
 
-static void on_joined(void *ctx, const struct account *was, const struct account *now)
+static void on_joined(void *ctx, const struct source_result *r, const struct account *now)
 {
 	struct run *run = ctx;
+	const struct account *was = &r->account;
 	run->records += (int64_t)now->records - (int64_t)was->records;
 	run->unparsed += (int64_t)now->unparsed - (int64_t)was->unparsed;
+	if (was->unparsed < was->records || now->duplicate < now->records)
+		return;
+	run->not_read--; /* all of it is a part of records that others begin */
+	run->unrecognised -= !r->format.len;
 }
 
 static void on_progress(void *ctx, const struct ingest_progress *p)

@@ -192,9 +192,8 @@ static int take_deployment(struct report_options *o, const struct asked *a, stru
 			   struct err *err)
 {
 	o->deploy_at_ns = TIME_UNKNOWN;
-	if (a->at && !args_time(text_of(a->at), &o->deploy_at_ns))
-		return err_set(err, ERR_USAGE, "--at takes a time such as 2026-09-09T14:00:00Z, not '%s'", a->at);
-	return a->inventory ? inventory_load(inventory, a->inventory, say_note, NULL, err) : 0;
+	int rc = a->at ? args_time("option", TEXT("--at"), text_of(a->at), &o->deploy_at_ns, err) : 0;
+	return !rc && a->inventory ? inventory_load(inventory, a->inventory, say_note, NULL, err) : rc;
 }
 
 DEFINE_CLEANUP(struct report_before *, report_before_free)
@@ -221,7 +220,10 @@ static int take_before(struct report_options *o, struct asked *a, struct report_
 	return 0;
 }
 
-static int write_report(const char *path, struct ask *ask, struct report_options *o, struct err *err)
+/* A new key is made late: not for a case that cannot be opened. It stays when the rest fails, since what was written may
+ * have left the house. */
+static int write_report(const char *path, struct ask *ask, struct report_options *o, const struct asked *a,
+			struct case_key *key, struct err *err)
 {
 	CLEANUP(case_closep) struct case_file *c = NULL;
 	o->deploy_age_ns = ask->as_of_ns;
@@ -232,7 +234,14 @@ static int write_report(const char *path, struct ask *ask, struct report_options
 	if (!rc)
 		rc = ask_as_of(c, ask, &o->as_of_ns, err);
 	o->params = &ask->analysis;
-	return rc ? rc : report_write(c, o, err);
+	if (!rc)
+		rc = take_key(o, a, key, err);
+	if (rc)
+		return rc;
+	rc = report_write(c, o, err);
+	return rc < 0 && a->new_key
+		   ? err_hint(err, "the key '%s' is made and stays: use it with --case-key", a->new_key)
+		   : rc;
 }
 
 static int write_reports(int argc, char **argv, struct err *err)
@@ -292,12 +301,10 @@ static int write_reports(int argc, char **argv, struct err *err)
 		rc = take_deployment(&o, &a, &inventory, err);
 	ask.analysis.inventory = inventory;
 	if (!rc)
-		rc = take_key(&o, &a, &key, err);
-	if (!rc)
 		rc = publish_key(&signer, a.sign, err);
 	o.sign = signer;
 	if (!rc)
-		rc = write_report(args.at[0], &ask, &o, err);
+		rc = write_report(args.at[0], &ask, &o, &a, &key, err);
 	for (unsigned i = 0; !rc && i < a.waived.n; i++)
 		rc = print_waiver(a.waived.name[i], a.waived.value[i], err);
 	case_key_wipe(&key);

@@ -92,11 +92,11 @@ static int draw(struct case_file *c, const struct ask *a, const struct window *w
 	CLEANUP(buf_done) struct buf command = BUF_INIT(64 * KIB);
 	CLEANUP(buf_done) struct buf title = BUF_INIT(64 * KIB);
 	struct picture_words words = {.since_ns = TIME_UNKNOWN, .until_ns = TIME_UNKNOWN};
-	if (w->since && !args_time(text_of(w->since), &words.since_ns))
-		return err_set(err, ERR_USAGE, "--since takes a time such as 2026-09-09T14:00:00Z, not '%s'", w->since);
-	if (w->until && !args_time(text_of(w->until), &words.until_ns))
-		return err_set(err, ERR_USAGE, "--until takes a time such as 2026-09-09T14:00:00Z, not '%s'", w->until);
-	int rc = lanes_new(&l, err);
+	int rc = w->since ? args_time("option", TEXT("--since"), text_of(w->since), &words.since_ns, err) : 0;
+	if (!rc && w->until)
+		rc = args_time("option", TEXT("--until"), text_of(w->until), &words.until_ns, err);
+	if (!rc)
+		rc = lanes_new(&l, err);
 	if (!rc)
 		rc = ask_rows(c, "lanes", a, add_row, l, err);
 	if (!rc)

@@ -580,8 +580,10 @@ int ingest_paths(struct case_file *c, const struct ingest_options *o, const char
 		if (rc == 0)
 			s.begun.at++;
 	}
-	if (rc == 0 && !o->plan)
+	if (rc == 0 && !o->plan) {
 		rc = seam_join(&s, err);
+		s.begun.at = rc == 0 ? s.begun.at : 0; /* all was read, but the run has not ended */
+	}
 	return session_end(&s, rc, err);
 }
 

@@ -14,7 +14,6 @@
 
 #include "pagetrail/array.h"
 #include "pagetrail/evidence.h"
-#include "pagetrail/rotation.h"
 #include "repeat.h"
 
 enum { PARTS_MAX = 16 };
@@ -36,8 +35,9 @@ struct cut { /* a record that a file ends in the middle of */
 struct chain { /* one record */
 	struct part part[PARTS_MAX];
 	unsigned n;
-	int64_t record; /* in the first part's file */
-	int64_t whole;  /* source that it is joined in; 0: none yet */
+	size_t cut;    /* that it begins with */
+	int64_t whole; /* source that it is joined in; 0: none yet */
+	bool refused;
 };
 
 struct numbers {
@@ -116,10 +116,10 @@ int seam_ends(struct session *s, int64_t source, const struct unended *list, siz
 /* --- the files --- */
 
 /* What files of one rotation have in common: in an archive its own folders count. */
-static struct text key_of(struct arena *a, struct text path)
+static struct text key_of(struct arena *a, struct text path, struct rotation *ret_name)
 {
 	size_t bang = text_rfind_char(path, '!');
-	struct rotation r = rotation_of(bang == SIZE_MAX ? path : text_from(path, bang + 1));
+	struct rotation r = *ret_name = rotation_of(bang == SIZE_MAX ? path : text_from(path, bang + 1));
 	size_t dot = text_find_char(r.tail, '.', 0);
 	struct text end = dot == SIZE_MAX ? TEXT("") : text_from(r.tail, dot); /* x-20261201.log is one of x.log */
 	char *key = arena_alloc(a, r.stem.len + end.len + 1);
@@ -188,7 +188,7 @@ static int load_files(struct seams *x, const struct numbers *touched, bool all, 
 		f->path = arena_text(&x->arena, sql_get_text(q, 1));
 		f->worker = arena_text(&x->arena, sql_get_text(q, 3));
 		f->alias = arena_text(&x->arena, sql_get_text(q, 4));
-		f->key = key_of(&x->arena, f->path);
+		f->key = key_of(&x->arena, f->path, &f->name);
 		f->touched =
 		    all || (touched->n && bsearch(&source, touched->at, touched->n, sizeof(source), number_cmp));
 		if (!f->path.ptr || !f->worker.ptr || !f->alias.ptr || !f->key.ptr)
@@ -232,14 +232,6 @@ static int load_cuts(struct seams *x, size_t file, struct err *err)
 	return rc;
 }
 
-static int cut_cmp(const void *a, const void *b)
-{
-	const struct cut *x = a, *y = b;
-	if (x->last_ns != y->last_ns)
-		return x->last_ns < y->last_ns ? -1 : 1;
-	return x->file != y->file ? (x->file < y->file ? -1 : 1) : x->record < y->record ? -1 : x->record > y->record;
-}
-
 static int find_cuts(struct seams *x, size_t from, size_t to, struct err *err)
 {
 	int rc = 0;
@@ -255,8 +247,6 @@ static int find_cuts(struct seams *x, size_t from, size_t to, struct err *err)
 		c->good = rc == 1;
 		rc = MIN(rc, 0);
 	}
-	if (x->n_cuts)
-		qsort(x->cuts, x->n_cuts, sizeof(*x->cuts), cut_cmp);
 	return rc;
 }
 
@@ -288,6 +278,17 @@ static bool in_chain(const struct chain *c, size_t file)
 	return false;
 }
 
+/* Which is the older one by its name: -1 a, 1 b, 0 the names do not tell. */
+static int by_name(const struct seam_file *a, const struct seam_file *b)
+{
+	const struct rotation *x = &a->name, *y = &b->name;
+	if (x->dated && y->dated)
+		return x->index != y->index ? (x->index < y->index ? -1 : 1) : text_cmp(x->tail, y->tail);
+	if (x->dated != y->dated)
+		return x->numbered || y->numbered ? 0 : x->dated ? -1 : 1;
+	return x->index > y->index ? -1 : x->index < y->index;
+}
+
 /* The rest in this file, if it may be the next one: 1. */
 static int look_at(struct seams *x, const struct chain *c, const struct cut *cut, int64_t after_ns, size_t file,
 		   struct seam_rest *ret, struct err *err)
@@ -304,11 +305,22 @@ static int look_at(struct seams *x, const struct chain *c, const struct cut *cut
 	rc = seam_look(x->s, w, before, err);
 	if (rc == 0)
 		rc = seam_rest(x->s, w, f, buf_text(&cut->facts), after_ns, ret, err);
-	if (rc != 1 || close_by(before, f, ret->first_ns - after_ns))
+	/* Docker gives all pieces of a record one time */
+	bool older = rc == 1 && ret->first_ns == after_ns && by_name(f, before) < 0;
+	if (rc != 1 || (!older && close_by(before, f, ret->first_ns - after_ns)))
 		return rc;
 	free(ret->lines.at);
 	*ret = (struct seam_rest){0};
 	return 0;
+}
+
+/* Of two that may go on, the nearer: -1 a, 1 b, 0 nobody knows. */
+static int nearer(const struct seam_file *a, const struct seam_rest *of_a, const struct seam_file *b,
+		  const struct seam_rest *of_b)
+{
+	if (of_a->first_ns != of_b->first_ns)
+		return of_a->first_ns < of_b->first_ns ? -1 : 1;
+	return by_name(a, b);
 }
 
 /* Of all files the one in which it goes on next: 1. Two that are equally near: none. */
@@ -323,9 +335,11 @@ static int next_part(struct seams *x, const struct chain *c, const struct cut *c
 		rc = look_at(x, c, cut, after_ns, i, &r, err);
 		if (rc != 1)
 			continue;
-		bool nearer = !ret->lines.n || r.first_ns < ret->first_ns;
-		tie = nearer ? false : tie || r.first_ns == ret->first_ns;
-		if (nearer) {
+		int which = -1;
+		if (ret->lines.n)
+			which = nearer(&x->files[i], &r, &x->files[*ret_file], ret);
+		tie = which == 0 || (which > 0 && tie);
+		if (which < 0) {
 			free(ret->lines.at);
 			*ret = r;
 			*ret_file = i;
@@ -346,16 +360,6 @@ static void mark_inside(struct seams *x, size_t file, const struct spans *lines)
 	for (size_t i = 0; i < x->n_cuts; i++)
 		if (x->cuts[i].file == file && x->cuts[i].part.lines.at[0].off == lines->at[0].off)
 			x->cuts[i].inside = true;
-}
-
-static bool is_taken(const struct seams *x, size_t file, const struct spans *lines)
-{
-	for (size_t i = 0; i < x->n_chains; i++)
-		for (unsigned k = 1; k < x->chains[i].n; k++)
-			if (x->chains[i].part[k].file == file &&
-			    x->chains[i].part[k].lines.at[0].off == lines->at[0].off)
-				return true;
-	return false;
 }
 
 static void chain_free(struct chain *c)
@@ -389,27 +393,60 @@ static int follow(struct seams *x, const struct cut *cut, size_t from, size_t to
 			return rc;
 		mark_inside(x, file, &r.lines);
 		bytes += r.bytes;
-		bool ends = r.ends, taken = is_taken(x, file, &r.lines);
 		ret->part[ret->n++] = (struct part){file, r.lines, r.bytes};
 		after_ns = r.last_ns;
-		if (ends || taken)
-			return !taken && bytes <= SEAM_MAX_BYTES;
+		if (r.ends)
+			return bytes <= SEAM_MAX_BYTES;
 		rc = 0;
 	}
 	return rc;
+}
+
+/* Two records cannot go on in the same lines: which of them does, nobody knows. */
+static bool collide(const struct chain *a, const struct chain *b)
+{
+	for (unsigned i = 1; i < a->n; i++)
+		for (unsigned k = 1; k < b->n; k++)
+			if (a->part[i].file == b->part[k].file &&
+			    a->part[i].lines.at[0].off == b->part[k].lines.at[0].off)
+				return true;
+	return false;
+}
+
+/* Leaves those that begin where their record begins, and have their lines for themselves. */
+static void sift(struct seams *x)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < x->n_chains; i++) {
+		if (x->cuts[x->chains[i].cut].inside)
+			chain_free(&x->chains[i]);
+		else
+			x->chains[n++] = x->chains[i];
+	}
+	x->n_chains = n;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i + 1; k < n; k++)
+			if (collide(&x->chains[i], &x->chains[k]))
+				x->chains[i].refused = x->chains[k].refused = true;
+	for (size_t i = x->n_chains = 0; i < n; i++) {
+		if (x->chains[i].refused)
+			chain_free(&x->chains[i]);
+		else
+			x->chains[x->n_chains++] = x->chains[i];
+	}
 }
 
 static int plan(struct seams *x, size_t from, size_t to, struct err *err)
 {
 	int rc = find_cuts(x, from, to, err);
 	for (size_t i = 0; i < x->n_cuts && rc == 0; i++) {
-		if (!x->cuts[i].good || x->cuts[i].inside)
+		if (!x->cuts[i].good)
 			continue;
 		rc = grow_array((void **)&x->chains, &x->cap_chains, x->n_chains, sizeof(*x->chains), err);
 		if (rc < 0)
 			break;
 		struct chain *c = &x->chains[x->n_chains];
-		*c = (struct chain){.record = x->cuts[i].record};
+		*c = (struct chain){.cut = i};
 		rc = follow(x, &x->cuts[i], from, to, c, err);
 		if (rc == 1)
 			x->n_chains++;
@@ -417,6 +454,8 @@ static int plan(struct seams *x, size_t from, size_t to, struct err *err)
 			chain_free(c);
 		rc = MIN(rc, 0);
 	}
+	if (rc == 0)
+		sift(x);
 	return rc;
 }
 
@@ -558,13 +597,13 @@ static int read_again(struct seams *x, int64_t source, struct err *err)
 	struct arena arena;
 	arena_init(&arena, 0);
 	int rc = custody_row(&x->s->custody, source, &was, &arena, err);
-	arena_done(&arena);
 	if (rc == 0)
 		rc = run(x, "DELETE FROM reject WHERE source = ?1", &source, 1, err);
 	if (rc == 0)
 		rc = ingest_again(x->s->c, o, source, &now, err);
 	if (rc == 0 && k && k->touched && o->on_joined)
-		o->on_joined(o->ctx, &was.account, &now);
+		o->on_joined(o->ctx, &was, &now);
+	arena_done(&arena);
 	return rc ? rc : journal_row(x->s, source, err);
 }
 

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "pagetrail/rotation.h"
 #include "session.h"
 
 struct unended { /* lines of a record that a source ends in the middle of */
@@ -33,7 +34,8 @@ int seam_join(struct session *s, struct err *err) MUST_CHECK;
 struct seam_file {
 	int64_t source;
 	struct text path, key, worker, alias; /* key: what files of one rotation have in common */
-	const struct wrapper *wrap;           /* NULL: nothing in it was recognised */
+	struct rotation name;
+	const struct wrapper *wrap; /* NULL: nothing in it was recognised */
 	uint64_t bytes;
 	bool touched, looked;
 	int64_t first_ns, last_ns; /* when its first and last line were seen; TIME_UNKNOWN */

@@ -88,7 +88,8 @@ with Box() as box:
         expect(len(hits) == want, f"{regex}: {want} records, got {len(hits)}")
         for hit in hits[:3] + hits[-3:]:
             expect(box.run("show", "case.ptc", hit["ref"]).stdout.decode() == hit["text"], "the reference to show the record")
-    one_line_error(box.run("grep", "case.ptc", "(", code=2))
+    for bad, said in (("(", "offset 1: "), ("a\\C", "offset 3: using backslash C")):
+        expect(said in one_line_error(box.run("grep", "case.ptc", bad, code=2)), f"where {bad} is wrong")
     one_line_error(box.run("grep", "case.ptc", "x", "--source", "999", code=3))
 
     # any alias finds the request; a prefix of six too; less does not
@@ -104,7 +105,7 @@ with Box() as box:
         for ref in [r for s in steps if s["about"] == "A" for r in s["refs"] or []][:1]:
             original = next(w for w in box.run("show", "case.ptc", ref).stdout.decode().split() if len(w) > 5)
             expect(ref in text and original[:60] in text, f"{ref} to be quoted")
-    one_line_error(box.run("scope", "case.ptc", "--explain", "nobody-at-all", code=3))
+    expect("the first 6 characters" in one_line_error(box.run("scope", "case.ptc", "--explain", "nobody-at-all", code=3)), "what a prefix is")
     one_line_error(box.run("scope", "case.ptc", "--explain", row["request"], "--class", "C1", code=2))
 
     row = next(r for r in scope["rows"] if r["aliases"])
@@ -207,6 +208,10 @@ with Box() as box:
         expect("later" in one_line_error(box.run(*verb, *window, code=2)), f"{verb}: a window that is turned round")
     for name in ("scope", "exposed", "timeline", "lanes"):
         one_line_error(box.run("query", "case.ptc", name, "--param", f"since={window[1]}", "--param", f"until={window[3]}", code=2))
+    for args in (("scope", "case.ptc", "--since"), ("timeline", "case.ptc", "--svg", "w.svg", "--until"), ("deploy", "case.ptc", "--at")):
+        for value, hint in (("9999-12-31T23:59:59Z", True), ("yesterday", False)):
+            message = one_line_error(box.run(*args, value, code=2))
+            expect(f"{args[-1].strip('-')}' takes a time" in message and ("and 2262-04-11" in message) == hint, f"{args} {value}: {message}")
     for args in (("scope",), ("scope", "a", "b"), ("scope", "case.ptc", "--limit"), ("scope", "case.ptc", "--limit", "1", "--limit", "2")):
         message = one_line_error(box.run(*args, code=2))
         expect("scope" in message or "--limit" in message, f"{args}: the verb or option to be named: {message}")

@@ -47,7 +47,11 @@ def examples_hold(box):
 
 
 def samples_that_do_not(box):
+    for at, value in (("time", "2026-09-14 11:12:59.2120+08:00"), ("started_ns", "2026-09-14T03:12:44.31Z")):
+        test(box, changed(JSON, f"samples.0.gives.{at}", value))  # an instant is the same however it is written
+    test(box, changed(TEXT, "samples.1.gives.time", "2026-09-14T03:13:00.5"))
     for at, value, said in (
+            ("samples.0.gives.time", "2026-09-14T03:12:59.212", "sample 1: time: must be"),
             ("samples.0.gives.status", 500, "sample 1: status: must be 500, but is 200"),
             ("samples.0.gives.route", None, 'sample 1: route: must be nothing, but is "/v1/chat/completions"'),
             ("samples.0.gives.time", "2026-09-14T03:12:59Z", "sample 1: time: must be"),

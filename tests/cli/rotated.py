@@ -262,23 +262,23 @@ def other_ways(box, want):
     got = events(box, "two.ptc")
     expect(not gaps(box, "two.ptc") and len(got) == 40, f"40 requests and no gap, got {len(got)}, {gaps(box, 'two.ptc')}")
     expect(all(any(f'"r{k}"' in e and str(1000 + k) in e for e in got) for k in range(40)), "each with its own room")
-    # a record as long as a file and more: the one in the middle is all of it
-    lines, cut = log(cri, pieces=40)
-    files = {OLDER: b"".join(lines[:cut + 3]), OLD: b"".join(lines[cut + 3:cut + 33]), NEW: b"".join(lines[cut + 33:])}
-    ends = [OLDER, OLD, NEW]
-    for order in ([0, 1, 2], [1, 2, 0], [2, 0, 1]):
-        case = "chain%d%d%d.ptc" % tuple(order)
-        put(box, files)
-        for i in order:
-            box.run("ingest", case, "in/" + ends[i])
-        check(box, case, want_chain(box, lines, case), joined=1)
-        expect(not gaps(box, case), f"{case}: no gap, got {gaps(box, case)}")
-
-
-def want_chain(box, lines, case):
-    put(box, {NEW: b"".join(lines)}, "all")
-    box.run("ingest", "of-" + case, "all")
-    return events(box, "of-" + case)
+    # a record as long as a file and more: the one in the middle is all of it, and by itself nobody knows what it is
+    for way, names in ((cri, [OLDER, OLD, NEW]), (docker, [place + ".2", place + ".1", place])):
+        lines, cut = log(way, pieces=40)
+        parts = [lines[:cut + 3], lines[cut + 3:cut + 33], lines[cut + 33:]]
+        put(box, {names[2]: b"".join(lines)})
+        box.run("ingest", f"of-{way.__name__}.ptc", "in")
+        want = events(box, f"of-{way.__name__}.ptc")
+        put(box, {n: b"".join(p) for n, p in zip(names, parts)})
+        box.run("ingest", f"chain-{way.__name__}.ptc", "in")
+        digest = check(box, f"chain-{way.__name__}.ptc", want)
+        expect(not gaps(box, f"chain-{way.__name__}.ptc"), "no gap in a chain")
+        expect(box.json("gaps", f"chain-{way.__name__}.ptc", code=(0, 1))["rows"] == [], "nor a source that nobody knows")
+        for order in ([1, 2, 0], [2, 0, 1]):
+            case = "chain-%s%d%d%d.ptc" % (way.__name__, *order)
+            for i in order:
+                box.run("ingest", case, "in/" + names[i], code=(0, 3))
+            expect(check(box, case, want) == digest, f"{case}: whichever comes first")
 
 
 def taken_apart(box, want):
@@ -347,27 +347,36 @@ def at_the_limit(box):
         check(box, f"limit{extra}.ptc", joined=1 - extra)
 
 
+def joined_by_now(path):
+    try:
+        c = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.1)
+        n = c.execute("SELECT count(*) FROM source WHERE container = 'seam'").fetchone()[0]
+        c.close()
+        return n
+    except sqlite3.Error:
+        return 0
+
+
 def killed(box):
-    """A run that dies in the middle, and one that goes on."""
+    """A run that dies, or is stopped, while it joins: the next one ends as if nothing had been."""
     files = {}
     for pod in range(6):
         lines, cut = log(lambda ns, line, stream="stderr": cri(ns + pod * 10**7, line, stream), n=60)
         folder = FOLDER.replace("decode-0", f"decode-{pod}")
         files.update(halves(lines, cut + 3, folder + "0.log.20260914-031300", folder + "0.log"))
     put(box, files)
-    began = time.monotonic()
     box.run("ingest", "whole.ptc", "in")
-    took = time.monotonic() - began
     want = check(box, "whole.ptc", joined=6)
-    for k in range(rounds(12, 4)):
+    for k in range(rounds(16, 4)):
         case = f"k{k}.ptc"
         p = subprocess.Popen([os.path.abspath(PAGETRAIL), "ingest", case, "in", "--jobs", "2"], cwd=box.dir, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL)
-        time.sleep(took * (0.3 + 0.7 * k / rounds(12, 4)))
-        p.send_signal(signal.SIGKILL)
+        while p.poll() is None and joined_by_now(box.path(case)) <= k // 2 % 5:
+            time.sleep(0.0005)
+        p.send_signal((signal.SIGKILL, signal.SIGTERM)[k % 2])
         p.wait()
         box.run("ingest", case, "in")
-        expect(check(box, case, joined=6) == want, f"killed after {k}: the same case")
+        expect(check(box, case, joined=6) == want, f"killed or stopped, {k}: the same case")
 
 
 with Box() as box:

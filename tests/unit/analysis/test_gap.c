@@ -313,6 +313,53 @@ static void test_missing_day(void **state)
 	assert_string_equal(rows(GAPS), "rotation|d|518000|604800|1|2;");
 }
 
+/* A file in which no event is, or that nobody can read, is there: it is not missed, it only says nothing of the time. */
+static void test_files_without_events(void **state)
+{
+	(void)state;
+	for (int day = 1; day < 9; day++) {
+		char name[32];
+		if (day == 6)
+			continue;
+		snprintf(name, sizeof(name), "/l/d.log-2026090%d", day);
+		int64_t s = source(name, "d", day == 3 ? "status = 'unrecognised', format = NULL" : NULL);
+		if (day == 3 || day == 5)
+			continue;
+		leg_at_time(s, day * 86400, day * 2);
+		leg_at_time(s, day * 86400 + 86000, day * 2 + 1);
+	}
+	static const char *const names[] = {"/l/e.log.4.gz", "/l/e.log.3", "/l/e.log.2", "/l/e.log.1", "/l/e.log"};
+	for (int i = 0; i < 5; i++) {
+		int64_t s = source(names[i], i % 2 ? NULL : "e", NULL);
+		if (i % 2 == 0)
+			leg_at_time(s, i * 1000, 100 + i);
+	}
+	resolve();
+	assert_string_equal(rows(GAPS), "unrecognised|d|-|-|-|0;rotation|d|431600|604800|1|2;");
+	assert_string_equal(rows("SELECT effect LIKE 'between /l/d.log-20260904 and /l/d.log-20260907 the names leave "
+				 "1 file out, %' FROM gap WHERE kind = 'rotation'"),
+			    "1;");
+}
+
+/* Of a gateway's log as well. */
+static void test_missing_file_of_gateway(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"/l/gw.log.3", "/l/gw.log.1"};
+	for (int i = 0; i < 2; i++) {
+		char more[128], line[64];
+		snprintf(more, sizeof(more), "first_ns = %lld, last_ns = %lld", (long long)(T0 + i * 1000 * NS_PER_S),
+			 (long long)(T0 + (i * 1000 + 10) * NS_PER_S));
+		int64_t s = source(names[i], NULL, more);
+		for (int k = 0; k < 2; k++) {
+			snprintf(line, sizeof(line), "what=access gateway_id=g%d status=200", i * 2 + k);
+			put(s, EVENT_GATEWAY, i * 1000 + k * 10, line);
+		}
+	}
+	resolve();
+	assert_string_equal(rows(GAPS), "rotation|-|10|1000|1|2;");
+}
+
 /* Dates without a rule: somebody saved a log now and then. */
 static void test_odd_days(void **state)
 {
@@ -597,6 +644,8 @@ int main(void)
 	    CASE(test_missing_number),
 	    CASE(test_numbered_processes),
 	    CASE(test_missing_day),
+	    CASE(test_files_without_events),
+	    CASE(test_missing_file_of_gateway),
 	    CASE(test_odd_days),
 	    CASE(test_unanswered),
 	    CASE(test_unanswered_many),

@@ -129,6 +129,15 @@ static void test_bad(void **state)
 	assert_int_equal(pattern_compile(&p, "a(b", false, &err), ERR_USAGE);
 	assert_null(p);
 	assert_non_null(strstr(err.what, "offset 3"));
+	assert_int_equal(pattern_compile_lines(&p, "(", &err), ERR_USAGE);
+	assert_non_null(strstr(err.what, "offset 1:"));
+	assert_int_equal(pattern_compile_lines(&p, "ab\\C", &err), ERR_USAGE); /* shown, a backslash would be two */
+	assert_non_null(strstr(err.what, "offset 4: using backslash C is"));
+	assert_int_equal(pattern_compile_lines(&p, "a\\", &err), ERR_USAGE);
+	assert_non_null(strstr(err.what, "offset 2: backslash at end"));
+	assert_int_equal(pattern_compile_lines(&p, "(*CRLF)a", &err), ERR_USAGE);
+	assert_int_equal(pattern_compile_whole(&p, "(*CRLF)a", &err), ERR_USAGE);
+	assert_non_null(strstr(err.what, "offset 6:"));
 	assert_int_equal(pattern_compile(&p, "(*UTF)a", false, &err), ERR_USAGE);
 	for (int i = 0; i < 63; i++)
 		strcat(many, "()");
