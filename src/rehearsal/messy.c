@@ -237,13 +237,29 @@ static void write_plain(struct model *m, struct lines *l, const char *name, cons
 		lines_part(m, l, 0, l->n, path);
 }
 
-/* As container runtimes keep what a process says: containerd a head before each line (containerd,
+/* A line, or a piece of one, as container runtimes keep it: containerd writes a head before each (containerd,
  * internal/cri/io/logger.go), Docker an object for each (moby, daemon/logger/jsonfilelog). */
+static void put_wrapped(struct model *m, struct buf *b, bool docker, const char *at, struct text t)
+{
+	bool more = !text_ends(t, "\n");
+
+	if (!docker) {
+		model_fail(m, buf_printf(b, m->err, "%s stderr %c %.*s%s", at, more ? 'P' : 'F', TEXT_ARG(t),
+					 more ? "\n" : ""));
+		return;
+	}
+	model_fail(m, buf_add(b, "{\"log\":", 7, m->err));
+	model_fail(m, buf_json_string(b, t, m->err));
+	model_fail(m, buf_printf(b, m->err, ",\"stream\":\"stderr\",\"time\":\"%s\"}\n", at));
+}
+
+/* In two files, of which the older one ends in the middle of the times of a request. */
 static void write_wrapped(struct model *m, const struct worker *k, bool docker)
 {
 	const struct lines *l = &k->text;
 	struct buf b = BUF_INIT(1024 * MIB);
 	char path[64], at[40];
+	bool rotated = false;
 
 	for (size_t i = 0; i < l->n && !m->rc; i++) {
 		int64_t us = clock_epoch(&k->clock, l->at[i].at_us);
@@ -254,13 +270,15 @@ static void write_wrapped(struct model *m, const struct worker *k, bool docker)
 		us_plain(us, at);
 		at[10] = 'T';
 		snprintf(at + 19, sizeof(at) - 19, ".%06d417Z", (int)(us % US_PER_S));
-		if (!docker) {
-			model_fail(m, buf_printf(&b, m->err, "%s stderr F %.*s", at, TEXT_ARG(line)));
-			continue;
+		if (!rotated && i >= l->n / 2 && text_find(line, "ReqTimeStats(rid=", 0) != SIZE_MAX) {
+			rotated = true;
+			put_wrapped(m, &b, docker, at, text_sub(line, 0, line.len / 2));
+			line = text_from(line, line.len / 2);
+			snprintf(path, sizeof(path), "logs/%s.log.1", k->name);
+			lines_file(m, path, buf_text(&b));
+			buf_clear(&b);
 		}
-		model_fail(m, buf_add(&b, "{\"log\":", 7, m->err));
-		model_fail(m, buf_json_string(&b, line, m->err));
-		model_fail(m, buf_printf(&b, m->err, ",\"stream\":\"stderr\",\"time\":\"%s\"}\n", at));
+		put_wrapped(m, &b, docker, at, line);
 	}
 	snprintf(path, sizeof(path), "logs/%s.log", k->name);
 	lines_file(m, path, buf_text(&b));

@@ -98,6 +98,8 @@ def one(seed):
     totals = rows["totals"]
     formats = {s["format"] for s in r.sources}
     check({"cri+sglang-engine", "docker+sglang-engine"} <= formats, f"{r.name}: logs as container runtimes keep them", formats)
+    joined = {s["format"] for s in r.sources if "joined with" in s["path"]}
+    check(len(joined) == 2, f"{r.name}: what their rotation cut is joined", joined)
     truth = {r.key(t): t for t in r.truth["responses"]}
     got = {r.key(x): x for x in rows["rows"]}
     check(totals["population"] == r.truth["population"] == len(rows["rows"]), f"{r.name}: population", totals)
