@@ -21,7 +21,7 @@ static int moments_reach(struct clock_pass *p, uint32_t n, struct err *err)
 		struct moment *m = shelf_add(&p->moments);
 		if (!m)
 			return err_nomem(err);
-		*m = (struct moment){UNKNOWN, UNKNOWN};
+		*m = (struct moment){.lo = UNKNOWN, .hi = UNKNOWN};
 	}
 	return 0;
 }

@@ -114,19 +114,31 @@ static int window_learn(struct resolve *r, uint32_t source, const struct event_b
 	return res;
 }
 
+/* Has this log the id at times that are farther apart than the request was long? Then a client has used it again, which the gateways'
+ * logs, where they are not whole, need not show. */
+static bool used_again(struct moment *m, uint32_t source, int64_t t)
+{
+	if (m->source != source + 1) {
+		m->source = source + 1;
+		m->voted = t;
+		return false;
+	}
+	return m->hi < FAR_NS && (t < m->voted ? m->voted - t : t - m->voted) > m->hi - m->lo;
+}
+
 /* One time of a request at a source bounds its clock; `coarse` is what its stamp may lack. */
-static int anchor(struct resolve *r, struct source_info *s, const struct moment *m, int64_t t, int64_t coarse,
+static int anchor(struct resolve *r, struct source_info *s, struct moment *m, int64_t t, int64_t coarse,
 		  struct ref_node ref, struct err *err)
 {
-	if (t == UNKNOWN)
+	if (t == UNKNOWN || used_again(m, ref.source, t))
 		return 0;
 	return skew_vote(r, s, t, m->hi >= FAR_NS ? -FAR_NS : t - m->hi, t + coarse - m->lo, ref, err);
 }
 
-static const struct moment *window_of(struct resolve *r, const uint32_t *ids, int n)
+static struct moment *window_of(struct resolve *r, const uint32_t *ids, int n)
 {
 	for (int i = 0; i < n; i++) {
-		const struct moment *m = moment_of(r->clock_pass, ids[i]);
+		struct moment *m = moment_of(r->clock_pass, ids[i]);
 		if (m && m->lo != UNKNOWN)
 			return m;
 	}
@@ -142,7 +154,7 @@ static int leg_anchor(struct resolve *r, uint32_t source, const struct event_bat
 	uint32_t ids[3];
 	int res = cross_ids(r, b, row, ids, err);
 	const uint32_t room_first[] = {ids[1], ids[0]};
-	const struct moment *m = res ? NULL : window_of(r, room_first, 2);
+	struct moment *m = res ? NULL : window_of(r, room_first, 2);
 	if (!m)
 		return res;
 	int64_t start = sane(row_int(b, row, LEG_STARTED)), end = sane(row_int(b, row, LEG_FINISHED));
@@ -164,7 +176,7 @@ static int router_anchor(struct resolve *r, uint32_t source, const struct event_
 		return 0;
 	uint32_t ids[3];
 	int res = cross_ids(r, b, row, ids, err);
-	const struct moment *m = res ? NULL : window_of(r, ids, 3);
+	struct moment *m = res ? NULL : window_of(r, ids, 3);
 	return m ? anchor(r, s, m, row_time(s, b, row), FINE_NS, row_ref(source, b, row), err) : res;
 }
 
@@ -175,7 +187,7 @@ static int exec_anchors(struct resolve *r, struct err *err)
 	for (uint32_t i = 0; i < r->execs.n && !res; i++) {
 		const struct exec *x = shelf_at(&r->execs, i);
 		const uint32_t ids[] = {x->room, x->rid};
-		const struct moment *m = window_of(r, ids, 2);
+		struct moment *m = window_of(r, ids, 2);
 		if (m)
 			res = anchor(r, &r->sources[x->ref.source], m, x->first, 0, x->ref, err);
 		if (!res)

@@ -583,6 +583,8 @@ void clock_span(const struct source_info *s, int64_t *ret_from, int64_t *ret_to)
 /* clock_cross.c: the same requests in several sources */
 struct moment { /* when a name was seen by sources that are sure of the time */
 	int64_t lo, hi;
+	int64_t voted;   /* clock_skew.c: when the log that is measured first had it */
+	uint32_t source; /* rank + 1 of that log */
 };
 struct clock_pass {                  /* only during clock_fit_all */
 	struct shelf moments;        /* by name id */

@@ -31,9 +31,9 @@ struct group {
 	uint32_t layers, from, n;
 };
 
-/* Of the requests for which a log, or a worker, has an id of a kind: how many have it in each layer. */
-struct says {
-	uint32_t of[ID_KINDS], with[ID_KINDS][LAYERS];
+/* Of the requests for which a layer has an id of a kind: in how many each layer says it. */
+struct says { /* of: of those from the time in which that layer has requests */
+	uint32_t of[ID_KINDS][LAYERS], with[ID_KINDS][LAYERS];
 };
 
 /* Layers that say the ids of one request, by kind and layer that says it. */
@@ -43,7 +43,11 @@ struct heard {
 
 struct apart {
 	struct resolve *r;
-	struct says *sources, *workers;
+	struct span_of {
+		int64_t lo, hi;
+	} span[LAYERS];
+	struct says all[LAYERS];
+	struct says (*on_worker)[LAYERS]; /* by worker that answered + 1; 0: none is known */
 	struct part *parts;
 	uint32_t n;
 	struct group groups[GROUPS_MAX];
@@ -113,8 +117,7 @@ static void each_source(const struct resolve *r, const struct request *q, source
 
 struct mask_of {
 	const struct apart *a;
-	const struct heard *heard;
-	uint32_t layers, known;
+	uint32_t layers;
 	int64_t slack;
 };
 
@@ -162,73 +165,68 @@ static struct heard heard_of(const struct resolve *r, const struct request *q)
 	return h;
 }
 
-static void says_count(struct says *s, const struct heard *h, unsigned layer)
+static void says_count(struct says says[LAYERS], const struct heard *h, const bool at[LAYERS])
 {
-	for (unsigned kind = 0; kind < ID_KINDS; kind++) {
-		s->of[kind] += h->in[kind][layer] != 0;
-		for (unsigned k = 0; k < LAYERS; k++)
-			s->with[kind][k] += h->in[kind][layer] >> k & 1;
-	}
+	for (unsigned layer = 0; layer < LAYERS; layer++)
+		for (unsigned kind = 0; kind < ID_KINDS; kind++)
+			for (unsigned k = 0; h->in[kind][layer] && k < LAYERS; k++) {
+				says[layer].of[kind][k] += at[k];
+				says[layer].with[kind][k] += at[k] && h->in[kind][layer] >> k & 1;
+			}
 }
 
-struct count_of {
-	struct apart *a;
-	const struct heard *heard;
-	uint32_t last;
-};
-
-static void count_source(void *ctx, uint32_t source)
+static uint32_t worker_of(const struct resolve *r, const struct request *q)
 {
-	struct count_of *c = ctx;
-	if (source == c->last) /* records of one log stand together */
-		return;
-	c->last = source;
-	says_count(&c->a->sources[source], c->heard, c->a->r->sources[source].layer);
+	const struct leg *l = request_answer(r, q);
+	return l ? l->worker + 1 : 0;
 }
 
 static int says_collect(struct apart *a, struct err *err)
 {
 	struct resolve *r = a->r;
-	a->sources = scratch_alloc(&r->scratch, (size_t)r->n_sources + 1, sizeof(*a->sources));
-	a->workers = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*a->workers));
-	int res = a->sources && a->workers ? engines_say(r, err) : err_nomem(err);
+	a->on_worker = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*a->on_worker));
+	int res = a->on_worker ? engines_say(r, err) : err_nomem(err);
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
 		const struct request *q = shelf_at(&r->requests, i);
-		const struct leg *l = request_answer(r, q);
 		struct heard h = heard_of(r, q);
-		each_source(r, q, count_source, &(struct count_of){a, &h, NO_INDEX});
-		if (l)
-			says_count(&a->workers[l->worker], &h, 0);
+		bool at[LAYERS];
+		for (unsigned k = 0; k < LAYERS; k++)
+			at[k] = interval_gap(q->first, q->last, a->span[k].lo, a->span[k].hi) == 0;
+		says_count(a->all, &h, at);
+		says_count(a->on_worker[worker_of(r, q)], &h, at);
 		res = resolve_tick(r, err);
 	}
 	return res;
 }
 
 /* In which layers would an id that it has stand? Less than one in twenty is the odd client that chose its ids on both sides. */
-static uint32_t found_in(const struct says *s, const struct heard *h, unsigned layer)
+static uint32_t found_in(const struct says says[LAYERS], const struct heard *h)
 {
 	uint32_t ret = 0;
-	for (unsigned kind = 0; kind < ID_KINDS; kind++)
-		for (unsigned k = 0; h->in[kind][layer] && k < LAYERS; k++)
-			if (s->with[kind][k] && (uint64_t)s->with[kind][k] * 20 >= s->of[kind])
-				ret |= UINT32_C(1) << k;
+	for (unsigned layer = 0; layer < LAYERS; layer++)
+		for (unsigned kind = 0; kind < ID_KINDS; kind++)
+			for (unsigned k = 0; h->in[kind][layer] && k < LAYERS; k++)
+				if (says[layer].with[kind][k] &&
+				    (uint64_t)says[layer].with[kind][k] * 2 >= says[layer].of[kind][k])
+					ret |= UINT32_C(1) << k;
 	return ret;
 }
 
-static void add_slack(struct mask_of *m, uint32_t source)
+/* One worker may call requests by the router's ids, and the others not: what ids join is asked of the worker that answered. */
+static uint32_t known_of(const struct apart *a, const struct request *q, const struct heard *h)
 {
+	uint32_t worker = worker_of(a->r, q), ret = found_in(a->on_worker[worker], h);
+	return worker ? ret : ret | (found_in(a->all, h) & ENGINES);
+}
+
+static void add_slack(void *ctx, uint32_t source)
+{
+	struct mask_of *m = ctx;
 	const struct source_info *s = &m->a->r->sources[source];
 	if (s->naive && !s->given && !s->basis.len)
 		m->slack = ZONE_NS;
 	else if (s->naive && s->bound_ns != UNKNOWN)
 		m->slack = MAX(m->slack, MIN(s->bound_ns, SKEW_NS));
-}
-
-static void add_known(void *ctx, uint32_t source)
-{
-	struct mask_of *m = ctx;
-	m->known |= found_in(&m->a->sources[source], m->heard, m->a->r->sources[source].layer);
-	add_slack(m, source);
 }
 
 static struct part part_of(const struct apart *a, uint32_t at)
@@ -238,20 +236,19 @@ static struct part part_of(const struct apart *a, uint32_t at)
 	const struct leg *l = request_answer(r, q);
 	struct part p = {.request = at, .layers = layers_of(a, q)};
 	struct heard h = heard_of(r, q);
-	struct mask_of m = {.a = a, .heard = &h};
-	each_source(r, q, add_known, &m);
+	struct mask_of m = {.a = a};
+	each_source(r, q, add_slack, &m);
 	for (uint32_t i = 0; i < q->n_lives; i++)
 		p.gateway_room |= life_of(r, q, i)->rooms != 0;
 	if (l) {
 		p.engine_room = l->room != 0;
-		m.known |= found_in(&a->workers[l->worker], &h, 0);
 		for (uint32_t i = l->refs.head; i;) {
 			const struct ref_node *n = shelf_at(&r->refs, i - 1);
 			i = n->next;
 			add_slack(&m, n->source);
 		}
 	}
-	p.known = m.known;
+	p.known = known_of(a, q, &h);
 	p.lo = q->first == UNKNOWN ? INT64_MIN + 1 : q->first - SKEW_NS / 2 - m.slack / 2;
 	p.hi = q->last == UNKNOWN ? INT64_MAX : q->last + SKEW_NS / 2 + m.slack / 2;
 	return p;
@@ -361,8 +358,17 @@ int apart_find(struct resolve *r, struct err *err)
 	struct apart a = {.r = r};
 	uint32_t all = 0, n = 0, most = 0, of_layer[LAYERS] = {0};
 	int res = 0;
+	for (unsigned k = 0; k < LAYERS; k++)
+		a.span[k].lo = a.span[k].hi = UNKNOWN;
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
-		all |= layers_of(&a, shelf_at(&r->requests, i));
+		const struct request *q = shelf_at(&r->requests, i);
+		uint32_t layers = layers_of(&a, q);
+		all |= layers;
+		for (unsigned k = 0; k < LAYERS; k++)
+			if (layers >> k & 1) {
+				a.span[k].lo = earlier(a.span[k].lo, q->first);
+				a.span[k].hi = later(a.span[k].hi, q->last);
+			}
 		res = resolve_tick(r, err);
 	}
 	if (res || !(all & (all - 1))) /* one layer */

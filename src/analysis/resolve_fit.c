@@ -389,8 +389,9 @@ static int fits_join(struct resolve *r, const struct ties *t, struct tally *tall
 			res = left_apart(r, f, false, err);
 		else if (!believed(tallies, f, 0) || !believed(tallies, g, 1))
 			res = left_apart(r, f, true, err);
-		else
-			(void)join_pair(r, f->node, g->node, RULE_TIME_AND_LENGTH);
+		else if (join_pair(r, f->node, g->node, RULE_TIME_AND_LENGTH))
+			leg_at(r, g->node)->rule =
+			    RULE_TIME_AND_LENGTH; /* also where a room joined it with another leg */
 	}
 	return res;
 }

@@ -36,6 +36,29 @@ static void mark_conflict(struct resolve *r, uint32_t node, uint8_t why)
 		leg_at(r, node)->conflict |= why;
 }
 
+static bool share_room(const struct resolve *r, const struct life *x, const struct life *y)
+{
+	for (uint32_t i = x->rooms; i;) {
+		const struct room_node *a = shelf_at(&r->rooms, i - 1);
+		i = a->next;
+		for (uint32_t k = y->rooms; k;) {
+			const struct room_node *b = shelf_at(&r->rooms, k - 1);
+			k = b->next;
+			if (a->room == b->room)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* How far two gateways may see one request apart. No caller chooses the id of an answer or a room: where those are one, only clocks
+ * keep the two apart. */
+static int64_t layer_ns(const struct resolve *r, const struct life *x, const struct life *y)
+{
+	bool one = (x->response_id && bare_id(r, x->response_id) == bare_id(r, y->response_id)) || share_room(r, x, y);
+	return one ? SKEW_NS : LAYER_NS;
+}
+
 /* Why two sets may not become one; 0: they may. */
 static uint8_t refuse(struct resolve *r, uint32_t a, uint32_t b)
 {
@@ -46,7 +69,7 @@ static uint8_t refuse(struct resolve *r, uint32_t a, uint32_t b)
 	const struct life *x = life_at(r, r->root_life[a] - 1), *y = life_at(r, r->root_life[b] - 1);
 	if (x->final_source && x->final_source == y->final_source)
 		return CONFLICT_AMBIGUOUS; /* one gateway closed two requests */
-	return interval_gap(x->lo, x->hi, y->lo, y->hi) > LAYER_NS ? CONFLICT_AMBIGUOUS : 0;
+	return interval_gap(x->lo, x->hi, y->lo, y->hi) > layer_ns(r, x, y) ? CONFLICT_AMBIGUOUS : 0;
 }
 
 /* Joins the set of `added` to that of `to`. false: refused, and both are marked. */
@@ -259,9 +282,9 @@ struct pair {
 	bool weak;           /* a gateway's own id: joins only with another's trace id */
 };
 
-static bool layers(const struct life *x, const struct life *y)
+static bool layers(const struct resolve *r, const struct life *x, const struct life *y)
 {
-	return x->lo != UNKNOWN && y->lo != UNKNOWN && interval_gap(x->lo, x->hi, y->lo, y->hi) <= LAYER_NS &&
+	return x->lo != UNKNOWN && y->lo != UNKNOWN && interval_gap(x->lo, x->hi, y->lo, y->hi) <= layer_ns(r, x, y) &&
 	       !(x->tenant && y->tenant && x->tenant != y->tenant) && x->final_source != y->final_source &&
 	       !(x->start_source && x->start_source == y->start_source);
 }
@@ -274,7 +297,7 @@ static void join_group(struct resolve *r, const struct pair *p, size_t n, enum r
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++)
 			if (k == i || (p[k].life != p[i].life && !(p[i].weak && p[k].weak) &&
-				       layers(life_at(r, p[i].life), life_at(r, p[k].life))))
+				       layers(r, life_at(r, p[i].life), life_at(r, p[k].life))))
 				fits[i] |= UINT64_C(1) << k;
 	for (size_t i = 1; i < n; i++) {
 		size_t first = n;

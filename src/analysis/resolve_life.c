@@ -194,8 +194,16 @@ static int64_t own_fits(const struct life *l, const struct gseen *g, int64_t gap
 	return l->final && gap > (is_final(g) ? LAYER_NS : STREAM_NS) ? -1 : g->hi - l->lo;
 }
 
+/* No caller chooses the id of an answer or a room: where those are one, only clocks keep the two apart. */
+static int64_t layer_ns(const struct resolve *r, const struct life *l, const struct gseen *g)
+{
+	bool one = (g->response_id && bare_id(r, g->response_id) == bare_id(r, l->response_id)) ||
+		   (g->room && has_room(r, l, g->room));
+	return one ? SKEW_NS : LAYER_NS;
+}
+
 /* Distance of a record to a lifetime that it may belong to; -1: not this one. */
-static int64_t life_fits(const struct life *l, const struct gseen *g)
+static int64_t life_fits(const struct resolve *r, const struct life *l, const struct gseen *g)
 {
 	bool here_open = l->start_source == g->from, here_closed = l->final_source == g->from;
 	int64_t gap = interval_gap(l->lo, l->hi, g->lo, g->hi);
@@ -209,7 +217,7 @@ static int64_t life_fits(const struct life *l, const struct gseen *g)
 	/* the end of a stream's head is no end: its errors come later */
 	if (here_open && (!here_closed || !is_final(g)) && l->lo != UNKNOWN && g->hi != UNKNOWN)
 		return own_fits(l, g, gap);
-	return gap <= LAYER_NS ? gap + here_closed : -1; /* an open one goes before a closed one */
+	return gap <= layer_ns(r, l, g) ? gap + here_closed : -1; /* an open one goes before a closed one */
 }
 
 /* The same record once more (exporters deliver twice). */
@@ -263,7 +271,7 @@ static bool skip_far(const struct busy_life *b, const struct gseen *g, const str
 {
 	int64_t gap = interval_gap(b->lo, b->hi, g->lo, g->hi);
 	(void)l;
-	if (gap <= LAYER_NS || (b->tenant && g->tenant && b->tenant != g->tenant))
+	if (gap <= SKEW_NS || (b->tenant && g->tenant && b->tenant != g->tenant))
 		return false;
 	return b->start_source != g->from || gap > OPEN_NS || g->what == G_STARTED ||
 	       (is_final(g) && b->final_source == g->from);
@@ -301,7 +309,7 @@ static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret
 				conflict_both(l, why, ret_conflict);
 			continue;
 		}
-		int64_t gap = life_fits(l, g);
+		int64_t gap = life_fits(r, l, g);
 		if (gap < 0) {
 			/* one log closed this id twice at the same time */
 			if (is_final(g) && overlap && l->hi > g->lo && l->final_source == g->from)

@@ -240,6 +240,7 @@ def compare(what, full, less, restart_lost=False):
 
 HALF = "half"
 GATEWAYS = ("gateway.jsonl", "router.log")
+ID_KEYS = (("x-request-id",), ("bootstrap_room", "gen_ai.response.id"))
 STAMP = re.compile(r'^(?:\{"(?:v":1,")?ts":(\d+)|\[(\d{4}-\d\d-\d\d \d\d))')
 
 
@@ -264,12 +265,16 @@ def busy_hours(path):
 
 
 def cut(path, to, hour):
-    """Without an hour of it; HALF: without what comes behind the middle."""
+    """Without an hour of it; HALF: without what comes behind the middle; a tuple: without these keys of its JSON lines."""
     keep = True
     if hour == HALF:
         with open(path, encoding="utf-8") as f, open(to, "w", encoding="utf-8") as o:
             lines = f.readlines()
             o.writelines(lines[:len(lines) // 2])
+        return
+    if isinstance(hour, tuple):
+        with open(path, encoding="utf-8") as f, open(to, "w", encoding="utf-8") as o:
+            o.writelines(json.dumps({k: v for k, v in json.loads(line).items() if k not in hour}) + "\n" for line in f)
         return
     with open(path, encoding="utf-8") as f, open(to, "w", encoding="utf-8") as o:
         for line in f:
@@ -419,6 +424,8 @@ class Fleet:
         for f in GATEWAYS:  # what joins the other one with the engines
             if f in singles:
                 yield f"with the first half of {f}", (), {f: HALF}
+        for keys in ID_KEYS:
+            yield f"without the gateway's {' and '.join(keys)}", (), {GATEWAYS[0]: keys}
         workers = sorted({f.split(".")[0] for f in singles if f.endswith(".pages.jsonl")})
         for w in self.random.sample(workers, min(self.cuts, len(workers))):
             log, pages = f"{w}.log", f"{w}.pages.jsonl"

@@ -578,6 +578,25 @@ static void test_router(void **state)
 	assert_string_equal(rows("SELECT count(*) FROM request"), "20;");
 }
 
+/* A client uses an id again and again, and the gateway's log has the first time alone. Nobody set the router's clock. */
+static void test_router_id_again(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", NULL, NULL);
+	for (int i = 0; i < 10; i++) {
+		char line[128];
+		if (i < 6)
+			answered(g, i, 3, "");
+		snprintf(line, sizeof(line), "what=started gateway_id=g%d", i < 6 ? i : 5);
+		put(s, EVENT_GATEWAY, i < 6 ? i * 100 : 50000 + i, line);
+		snprintf(line, sizeof(line), "what=finished gateway_id=g%d status=200", i < 6 ? i : 5);
+		put(s, EVENT_GATEWAY, (i < 6 ? i * 100 : 50000 + i) + 2, line);
+	}
+	resolve();
+	assert_string_equal(rows("SELECT count(*) FROM clock WHERE skew_ns"), "0;");
+	assert_string_equal(rows("SELECT count(*) FROM gap WHERE kind = 'clock_step'"), "0;");
+}
+
 /* The file's time gave the wrong year: requests that another source has seen know better. */
 static void test_year(void **state)
 {
@@ -620,6 +639,7 @@ int main(void)
 	    CASE(test_skew),
 	    CASE(test_year),
 	    CASE(test_router),
+	    CASE(test_router_id_again),
 	    CASE(test_naive_alone),
 	    CASE(test_no_skew),
 	    CASE(test_clock_that_was_set),

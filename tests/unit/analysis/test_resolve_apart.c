@@ -93,6 +93,42 @@ static void test_prefixes(void **state)
 	assert_string_equal(rows(TWICE), "0;");
 }
 
+/* One worker calls its requests by the router's ids, the other does not: what the first joins says nothing of the second. */
+static void test_one_worker_vouches(void **state)
+{
+	(void)state;
+	int64_t router = source("router.log", NULL, NULL), u = source("u.log", "u", NULL),
+		d = source("d.log", "d", NULL);
+	for (int i = 0; i < 10; i++) {
+		gateway(router, i, i * 10, "");
+		engine(i < 5 ? u : d, i < 5 ? "g" : "b", i, i * 10, "");
+	}
+	resolve();
+	assert_string_equal(rows(ANSWER), "15;");
+	assert_string_equal(rows(TWICE), "5;");
+}
+
+/* Two gateways in a row whose clocks differ: rooms, which nobody chooses, are one. An id alone may be used again. */
+static void test_clocks_apart(void **state)
+{
+	for (int room = 0; room < 2; room++) {
+		if (room) {
+			assert_int_equal(fixture_teardown(state), 0);
+			assert_int_equal(fixture_setup(state), 0);
+		}
+		int64_t g = source("gw.jsonl", NULL, NULL), edge = source("edge.jsonl", NULL, NULL);
+		for (int i = 0; i < 3; i++) {
+			char more[32] = "";
+			if (room)
+				snprintf(more, sizeof(more), "room=77%d", i);
+			gateway(g, i, i * 100, more);
+			gateway(edge, i, i * 100 + 60, more);
+		}
+		resolve();
+		assert_string_equal(rows(ANSWER), room ? "3;" : "6;");
+	}
+}
+
 /* Where ids join a gateway with a worker, what they leave is two requests; on a worker that they never join it may be one. */
 static void test_beside_ids(void **state)
 {
@@ -174,8 +210,10 @@ static void test_crowd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(test_apart),      CASE(test_cannot_be_one),    CASE(test_bridge_ends),  CASE(test_prefixes),
-	    CASE(test_beside_ids), CASE(test_some_without_ids), CASE(test_two_gateways), CASE(test_crowd),
+	    CASE(test_apart),      CASE(test_cannot_be_one),      CASE(test_bridge_ends),
+	    CASE(test_prefixes),   CASE(test_one_worker_vouches), CASE(test_clocks_apart),
+	    CASE(test_beside_ids), CASE(test_some_without_ids),   CASE(test_two_gateways),
+	    CASE(test_crowd),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
