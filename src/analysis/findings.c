@@ -340,6 +340,8 @@ static int find(struct finder *x, struct finding *ret, struct err *err)
 				.n_boots = all->n_boots,
 				.holes = all->holes,
 				.n_holes = all->n_holes,
+				.lost = all->lost,
+				.n_lost = all->n_lost,
 				.model = row_range_text(q, REQUEST_MODEL),
 				.delivered =
 				    (enum tri)means(x, FINDER_DELIVERED, row_range_text(r, RESPONSE_DELIVERED), tri_of),
@@ -764,6 +766,7 @@ void findings_free(struct findings *f)
 	free(f->reads);
 	free(f->boots);
 	free(f->holes);
+	free(f->lost);
 	free(f->marked);
 	free(f->loose);
 	policy_free(f->own_policy);

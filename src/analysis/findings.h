@@ -141,6 +141,9 @@ struct findings {
 	size_t n_boots;
 	struct boot_hole *holes; /* likewise */
 	size_t n_holes;
+	struct boot_hole
+	    *lost; /* likewise, of prefill workers: when it is not known whether it was this boot or another */
+	size_t n_lost;
 	bool trigger_stands, build_stands;
 	struct marked *marked; /* sorted, each once */
 	size_t n_marked;
@@ -227,8 +230,8 @@ struct evidence_of {
 	size_t n_legs;
 	const struct served_boot *boots; /* sorted by boot */
 	size_t n_boots;
-	const struct boot_hole *holes;
-	size_t n_holes;
+	const struct boot_hole *holes, *lost;
+	size_t n_holes, n_lost;
 	struct text model;
 	enum tri delivered;
 	int64_t completion_tokens;
@@ -241,6 +244,8 @@ const struct served_boot *boot_find(const struct served_boot *boots, size_t n, i
 
 /* findings_holes.c: where a restart may be lost */
 int holes_load(struct findings *f, struct err *err) MUST_CHECK;
+/* Does one of this boot's hold this time? */
+bool hole_at(const struct boot_hole *holes, size_t n, int64_t boot, int64_t at);
 /* Is this leg of the time behind a hole, in the boot that is logged before it? */
 bool hole_before(const struct boot_hole *holes, size_t n, const struct served_leg *leg);
 

@@ -7,6 +7,33 @@
  */
 #include "findings.h"
 
+static int holes_read(struct case_file *c, const char *sql, struct boot_hole **ret, size_t *n, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	size_t cap = 0;
+	int rc = sql_prepare(&s, c, sql, err);
+	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
+		rc = grow_array((void **)ret, &cap, *n, sizeof(**ret), err);
+		if (rc == 0)
+			(*ret)[(*n)++] = (struct boot_hole){sql_get_int(s, 0), sql_get_time(s, 1), sql_get_time(s, 2)};
+	}
+	return rc;
+}
+
+/* Times at which nobody knows which boot of a prefill worker ran, by each of its boots: by them a worker is found that was
+ * there although none of its boots is known then. */
+static int lost_load(struct findings *f, struct err *err)
+{
+	/* clang-format off */
+	static const char sql[] =
+	    "SELECT b.boot, g.from_ns, g.to_ns FROM gap g JOIN worker gw ON gw.worker = g.worker"
+	    " JOIN worker bw ON bw.worker = gw.worker OR substr(bw.name, 1, length(gw.name) + 3) = gw.name || '/dp'"
+	    " JOIN boot b ON b.worker = bw.worker WHERE g.kind = 'boot' AND coalesce(b.role, bw.role) = 'prefill'"
+	    " ORDER BY b.boot, g.from_ns, g.to_ns";
+	/* clang-format on */
+	return holes_read(f->c, sql, &f->lost, &f->n_lost, err);
+}
+
 int holes_load(struct findings *f, struct err *err)
 {
 	/* boots of data-parallel ranks have their server's log */
@@ -27,26 +54,30 @@ int holes_load(struct findings *f, struct err *err)
 	    "  AND n.at_ns > h.to_ns AND (h.next_ns IS NULL OR n.at_ns <= h.next_ns) AND n.pool_tokens IS h.pool_tokens"
 	    "  AND n.version IS h.version) ORDER BY boot, from_ns";
 	/* clang-format on */
-	CLEANUP(sql_endp) struct sql *s = NULL;
-	size_t cap = 0;
-	int rc = sql_prepare(&s, f->c, sql, err);
-	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
-		rc = grow_array((void **)&f->holes, &cap, f->n_holes, sizeof(*f->holes), err);
-		if (rc == 0)
-			f->holes[f->n_holes++] =
-			    (struct boot_hole){sql_get_int(s, 0), sql_get_time(s, 1), sql_get_time(s, 2)};
-	}
-	return rc;
+	int rc = holes_read(f->c, sql, &f->holes, &f->n_holes, err);
+	return rc == 0 ? lost_load(f, err) : rc;
 }
 
-bool hole_before(const struct boot_hole *holes, size_t n, const struct served_leg *leg)
+bool hole_at(const struct boot_hole *holes, size_t n, int64_t boot, int64_t at)
 {
-	int64_t at = leg->started_ns != TIME_UNKNOWN ? leg->started_ns : leg->finished_ns;
-	for (size_t i = 0; i < n; i++) {
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (holes[mid].boot < boot)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t i = lo; i < n && holes[i].boot == boot; i++) {
 		const struct boot_hole *h = &holes[i];
-		if (h->boot == leg->boot && (at == TIME_UNKNOWN || h->from_ns == TIME_UNKNOWN || at >= h->from_ns) &&
+		if ((at == TIME_UNKNOWN || h->from_ns == TIME_UNKNOWN || at >= h->from_ns) &&
 		    (at == TIME_UNKNOWN || h->to_ns == TIME_UNKNOWN || at < h->to_ns))
 			return true;
 	}
 	return false;
+}
+
+bool hole_before(const struct boot_hole *holes, size_t n, const struct served_leg *leg)
+{
+	return hole_at(holes, n, leg->boot, leg->started_ns != TIME_UNKNOWN ? leg->started_ns : leg->finished_ns);
 }

@@ -161,27 +161,44 @@ static bool model_differs(struct text a, struct text b)
 	return x.len && y.len && (x.len != y.len || strncasecmp(x.ptr, y.ptr, x.len) != 0);
 }
 
-/* No prefill leg is known: the boot that stands for every prefill boot alive then when they agree, else NULL.
- * *ret_most_limit: the highest of their limits; UNSAID unless all are known. */
+static bool may_have_taken(const struct evidence_of *e, const struct served_boot *b)
+{
+	return b->role == AS_PREFILL && !model_differs(b->model, e->model);
+}
+
+/* Is there a prefill worker of that model of which nobody knows what ran there then? */
+static bool boot_is_lost(const struct evidence_of *e, int64_t ns)
+{
+	for (size_t i = 0; i < e->n_lost; i++) {
+		const struct served_boot *b = boot_find(e->boots, e->n_boots, e->lost[i].boot);
+		if (b && hole_at(&e->lost[i], 1, b->boot, ns) && may_have_taken(e, b))
+			return true;
+	}
+	return false;
+}
+
+/* No prefill leg is known: the boot that stands for every prefill boot alive then when they agree and none is missing, else
+ * NULL. *ret_most_limit: the highest of their limits; UNSAID unless all are known. */
 static const struct served_boot *boots_agree(const struct evidence_of *e, int64_t ns, int64_t *ret_most_limit)
 {
 	const struct served_boot *first = NULL;
-	bool agree = true, known = true;
+	bool agree = true, known = true, all = !boot_is_lost(e, ns);
 	int64_t most = UNSAID;
 	for (size_t i = 0; i < e->n_boots; i++) {
 		const struct served_boot *b = &e->boots[i];
-		if (b->role != AS_PREFILL || model_differs(b->model, e->model))
+		if (!may_have_taken(e, b))
 			continue;
 		if (ns != TIME_UNKNOWN && ((b->started_ns != TIME_UNKNOWN && b->started_ns > ns) ||
 					   (b->ended_ns != TIME_UNKNOWN && b->ended_ns < ns)))
 			continue;
+		all &= !hole_at(e->holes, e->n_holes, b->boot, ns);
 		known &= b->input_limit != UNSAID;
 		most = MAX(most, b->input_limit);
 		agree &= !first || (first->input_limit == b->input_limit && first->pool_tokens == b->pool_tokens);
 		first = first ? first : b;
 	}
-	*ret_most_limit = first && known ? most : UNSAID;
-	return first && agree ? first : NULL;
+	*ret_most_limit = first && known && all ? most : UNSAID;
+	return first && agree && all ? first : NULL;
 }
 
 static void set_length(const struct served *s, struct finding *f)

@@ -97,6 +97,21 @@ static void test_lengths(void **state)
 	assert_true(has_reason("gw-4", "prefill_leg_missing"));
 }
 
+/* A prefill worker that is known from snapshots alone, which differ: what it took in between, nobody knows. */
+static void test_lost_boot(void **state)
+{
+	(void)state;
+	int64_t q = source("q.json", "q", NULL);
+	boots("0.5.9");
+	put(q, EVENT_BOOT, 100, "what=snapshot engine=sglang role=prefill context_len=2000 pool_tokens=1900");
+	put(q, EVENT_BOOT, 1000, "what=snapshot engine=sglang role=prefill context_len=2000 pool_tokens=900");
+	request(1, 500, 510, "a", 1000, 200, NULL, 0);
+	request(2, 2000, 2010, "a", 1000, 200, NULL, 0);
+	analyse(0, 0);
+	same("SELECT request, t, input_limit FROM findings() ORDER BY request", "gw-1|unknown|-;gw-2|yes|-;");
+	assert_true(has_reason("gw-1", "limit_unknown"));
+}
+
 /* vLLM's own bug is not the hypothesis, but nobody is cleared against the engine's word. */
 static void test_late_read(void **state)
 {
@@ -974,6 +989,7 @@ int main(void)
 	    T(test_stopped),
 	    T(test_joined_loosely),
 	    T(test_unknown_role),
+	    T(test_lost_boot),
 	    T(test_late_read),
 	    T(test_explain),
 	    T(test_decode_limit),
