@@ -17,6 +17,11 @@ int gap_add(struct resolve *r, const struct gap *g, struct err *err)
 	if (!to)
 		return err_nomem(err);
 	*to = *g;
+	if (to->from != UNKNOWN && to->to != UNKNOWN &&
+	    to->from > to->to) { /* where logs stand one behind another in no order */
+		to->from = g->to;
+		to->to = g->from;
+	}
 	return 0;
 }
 

@@ -202,13 +202,22 @@ static int64_t layer_ns(const struct resolve *r, const struct life *l, const str
 	return one ? SKEW_NS : LAYER_NS;
 }
 
+/* Is this how the lifetime began that the same log has closed before? Whoever sorts or merges lines puts those of one second in
+ * another order. */
+static bool is_its_beginning(const struct life *l, const struct gseen *g, int64_t gap)
+{
+	if (l->started != UNKNOWN && g->at != UNKNOWN)
+		return apart_ns(l->started, g->at) <= START_NS;
+	return gap <= NS_PER_S;
+}
+
 /* Distance of a record to a lifetime that it may belong to; -1: not this one. */
 static int64_t life_fits(const struct resolve *r, const struct life *l, const struct gseen *g)
 {
 	bool here_open = l->start_source == g->from, here_closed = l->final_source == g->from;
 	int64_t gap = interval_gap(l->lo, l->hi, g->lo, g->hi);
 	if (g->what == G_STARTED) {
-		if (here_open || here_closed)
+		if (here_open || (here_closed && !is_its_beginning(l, g, gap)))
 			return -1;
 		return gap <= LAYER_NS ? gap : -1;
 	}

@@ -73,6 +73,28 @@ static void test_overlapping_starts(void **state)
 			    "x|200|1;x#2|400|1;");
 }
 
+/* Whoever sorts lines puts beginning and end of one second the other way round; the second use of the id is another request. */
+static void test_sorted_lines(void **state)
+{
+	for (int duration = 0; duration < 2; duration++) {
+		if (duration) {
+			assert_int_equal(fixture_teardown(state), 0);
+			assert_int_equal(fixture_setup(state), 0);
+		}
+		int64_t g = source("router.log", NULL, NULL);
+		put(g, EVENT_GATEWAY, 20,
+		    duration ? "what=finished gateway_id=x status=200 started_ns=19.8"
+			     : "what=finished gateway_id=x status=200");
+		put(g, EVENT_GATEWAY, 20, "what=started gateway_id=x");
+		put(g, EVENT_GATEWAY, 60, "what=started gateway_id=x");
+		put(g, EVENT_GATEWAY, 62, "what=finished gateway_id=x status=400");
+		resolve();
+		assert_string_equal(
+		    rows("SELECT r.name, status FROM request r JOIN response USING(request) ORDER BY request"),
+		    "x|200;x#2|400;");
+	}
+}
+
 static const char *const joined_query =
     "SELECT r.name, p.prompt_tokens, group_concat(l.rid, '+') FROM request r JOIN response p USING(request) "
     "LEFT JOIN leg l USING(request) GROUP BY request ORDER BY request";
@@ -390,6 +412,7 @@ int main(void)
 	    CASE(test_open_start_and_edge),
 	    CASE(test_open_start_without_duration),
 	    CASE(test_overlapping_starts),
+	    CASE(test_sorted_lines),
 	    CASE(test_late_free),
 	    CASE(test_health_checks),
 	    CASE(test_time_and_length),
