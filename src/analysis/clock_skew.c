@@ -5,8 +5,9 @@
  * time t that an engine's log gives for a request bounds what its clock is ahead: t - end <= skew <= t - start. All of a
  * source together leave a narrow interval. Where the next ones leave none, the clock was set: a new piece begins when
  * several in a row agree with each other and not with the piece. Pieces that lie next to each other are drift: one piece with
- * a wider bound. Requests whose end at the gateway is not that of the answer (the client left, an error) bound one side only,
- * and ids that were used more than once have the time of all their uses, so a client that chooses ids can only widen it.
+ * a wider bound. Requests whose end at the gateway is not that of the answer (the client left, an error) bound one side only.
+ * An id that a client used more than once has the time of all its uses, and bounds nothing where they are far apart, at the gateway
+ * or in the log that is measured.
  * Nothing is corrected that 0 explains. A source that contradicts itself all the time is left alone, and that is a gap.
  * Whom no gateway measures, other engines do (clock_peers.c).
  */
@@ -15,9 +16,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FAR_NS  (INT64_MAX / 4)
-#define FINE_NS NS_PER_S       /* what stamps of whole seconds may be off */
-#define STEP_NS (5 * NS_PER_S) /* less is drift */
+#define FAR_NS        (INT64_MAX / 4)
+#define FINE_NS       NS_PER_S       /* what stamps of whole seconds may be off */
+#define STEP_NS       (5 * NS_PER_S) /* less is drift */
+/* An id that gateways have at times farther apart is one that clients use again, and bounds nothing. */
+#define WINDOW_MAX_NS (3600 * NS_PER_S)
 enum { AGREE = 3 };
 
 struct skew_run {
@@ -130,7 +133,7 @@ static bool used_again(struct moment *m, uint32_t source, int64_t t)
 static int anchor(struct resolve *r, struct source_info *s, struct moment *m, int64_t t, int64_t coarse,
 		  struct ref_node ref, struct err *err)
 {
-	if (t == UNKNOWN || used_again(m, ref.source, t))
+	if (t == UNKNOWN || (m->hi < FAR_NS && m->hi - m->lo > WINDOW_MAX_NS) || used_again(m, ref.source, t))
 		return 0;
 	return skew_vote(r, s, t, m->hi >= FAR_NS ? -FAR_NS : t - m->hi, t + coarse - m->lo, ref, err);
 }

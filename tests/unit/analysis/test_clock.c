@@ -597,6 +597,29 @@ static void test_router_id_again(void **state)
 	assert_string_equal(rows("SELECT count(*) FROM gap WHERE kind = 'clock_step'"), "0;");
 }
 
+/* The same where the gateway's log has later times alone, of several ids. */
+static void test_router_ids_before(void **state)
+{
+	(void)state;
+	int64_t g = source("gw.log", NULL, NULL), s = source("d.log", NULL, NULL);
+	for (int use = 0; use < 3; use++)
+		for (int i = 0; i < 4; i++) {
+			char line[128];
+			int at = use * 50000 + i * 100;
+			if (use) {
+				snprintf(line, sizeof(line),
+					 "what=access gateway_id=g%d status=200 started_ns=%d finished_ns=%d", i, at,
+					 at + 3);
+				put(g, EVENT_GATEWAY, at + 3, line);
+			}
+			snprintf(line, sizeof(line), "what=started gateway_id=g%d", i);
+			put(s, EVENT_GATEWAY, at, line);
+		}
+	resolve();
+	assert_string_equal(rows("SELECT count(*) FROM clock WHERE skew_ns"), "0;");
+	assert_string_equal(rows("SELECT count(*) FROM gap WHERE kind = 'clock_step'"), "0;");
+}
+
 /* The file's time gave the wrong year: requests that another source has seen know better. */
 static void test_year(void **state)
 {
@@ -640,6 +663,7 @@ int main(void)
 	    CASE(test_year),
 	    CASE(test_router),
 	    CASE(test_router_id_again),
+	    CASE(test_router_ids_before),
 	    CASE(test_naive_alone),
 	    CASE(test_no_skew),
 	    CASE(test_clock_that_was_set),
