@@ -38,7 +38,7 @@
     <xsl:param name="id"/><xsl:param name="words"/><xsl:param name="kind"/>
     <xsl:variable name="n" select="key('number', $id)"/>
     <li class="{$kind}"><strong><xsl:call-template name="count"><xsl:with-param name="value" select="$n/@value"/></xsl:call-template></strong><xsl:value-of select="$words"/>
-      <small>of <xsl:call-template name="count"><xsl:with-param name="value" select="$n/@of"/></xsl:call-template> facts</small></li>
+      <small>of <xsl:call-template name="count"><xsl:with-param name="value" select="$n/@of"/></xsl:call-template> fact<xsl:call-template name="s"><xsl:with-param name="n" select="$n/@of"/></xsl:call-template></small></li>
   </xsl:template>
 
   <xsl:template match="r:numbers">
@@ -46,15 +46,15 @@
       <h2 id="h-statement">Statement</h2>
       <div class="statement">
         <p><xsl:choose>
-            <xsl:when test="key('number', 'differences')/@value = 0"><b>No difference in <xsl:call-template name="n"><xsl:with-param name="id">facts</xsl:with-param></xsl:call-template> facts</b>
+            <xsl:when test="key('number', 'differences')/@value = 0"><b>No difference in <xsl:call-template name="n"><xsl:with-param name="id">facts</xsl:with-param></xsl:call-template> fact<xsl:call-template name="s"><xsl:with-param name="id">facts</xsl:with-param></xsl:call-template></b>
               of <xsl:value-of select="$of"/>, <xsl:value-of select="$issues"/>.</xsl:when>
             <xsl:otherwise><b><xsl:call-template name="n"><xsl:with-param name="id">differences</xsl:with-param></xsl:call-template> of
-                <xsl:call-template name="n"><xsl:with-param name="id">facts</xsl:with-param></xsl:call-template></b> facts of <xsl:value-of select="$of"/> differ, <xsl:value-of select="$issues"/>:
+                <xsl:call-template name="n"><xsl:with-param name="id">facts</xsl:with-param></xsl:call-template></b> fact<xsl:call-template name="s"><xsl:with-param name="id">facts</xsl:with-param></xsl:call-template> of <xsl:value-of select="$of"/> differ<xsl:call-template name="s"><xsl:with-param name="id">differences</xsl:with-param><xsl:with-param name="one">s</xsl:with-param><xsl:with-param name="many"></xsl:with-param></xsl:call-template>, <xsl:value-of select="$issues"/>:
               <xsl:call-template name="n"><xsl:with-param name="id">changed</xsl:with-param></xsl:call-template> changed,
               <xsl:call-template name="n"><xsl:with-param name="id">came</xsl:with-param></xsl:call-template> came,
               <xsl:call-template name="n"><xsl:with-param name="id">went</xsl:with-param></xsl:call-template> went.</xsl:otherwise></xsl:choose>
           A fact is a number, a time, a limit, a blank, a part of a duty, or a row of a table.</p>
-        <p><b>Basis:</b><xsl:text> </xsl:text><xsl:call-template name="n"><xsl:with-param name="id">basis_changed</xsl:with-param></xsl:call-template> items of what stands behind the two issues changed<xsl:choose>
+        <p><b>Basis:</b><xsl:text> </xsl:text><xsl:call-template name="n"><xsl:with-param name="id">basis_changed</xsl:with-param></xsl:call-template> item<xsl:call-template name="s"><xsl:with-param name="id">basis_changed</xsl:with-param></xsl:call-template> of what stands behind the two issues changed<xsl:choose>
             <xsl:when test="key('number', 'basis_changed')/@value = 0 and key('number', 'differences')/@value &gt; 0">: why facts differ, the case does not say.</xsl:when>
             <xsl:otherwise>.</xsl:otherwise></xsl:choose>
           <xsl:choose>

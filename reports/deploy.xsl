@@ -35,33 +35,33 @@
       <div class="statement">
         <p><xsl:choose>
             <xsl:when test="key('number', 'inventory')">The inventory <code><xsl:value-of select="/r:report/r:header/r:inventory"/></code> has
-              <b><xsl:call-template name="n"><xsl:with-param name="id">inventory</xsl:with-param></xsl:call-template></b> replicas, of which
-              <xsl:call-template name="n"><xsl:with-param name="id">retired</xsl:with-param></xsl:call-template> are retired. Of the others
-              <b><xsl:call-template name="share"><xsl:with-param name="id">verified_fixed</xsl:with-param></xsl:call-template></b> are verified fixed
+              <b><xsl:call-template name="n"><xsl:with-param name="id">inventory</xsl:with-param></xsl:call-template></b> replica<xsl:call-template name="s"><xsl:with-param name="id">inventory</xsl:with-param></xsl:call-template>, of which
+              <xsl:call-template name="n"><xsl:with-param name="id">retired</xsl:with-param></xsl:call-template><xsl:call-template name="s"><xsl:with-param name="id">retired</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> retired. Of the others
+              <b><xsl:call-template name="share"><xsl:with-param name="id">verified_fixed</xsl:with-param></xsl:call-template></b><xsl:call-template name="s"><xsl:with-param name="id">verified_fixed</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> verified fixed
               (their own process said so, rung L4 or L5)</xsl:when>
             <xsl:otherwise>No inventory was given: how many replicas there are is not known, and there is no share. Of
               <xsl:call-template name="n"><xsl:with-param name="id">replicas</xsl:with-param></xsl:call-template> that the evidence names,
-              <b><xsl:call-template name="n"><xsl:with-param name="id">verified_fixed</xsl:with-param></xsl:call-template></b> are verified fixed
+              <b><xsl:call-template name="n"><xsl:with-param name="id">verified_fixed</xsl:with-param></xsl:call-template></b><xsl:call-template name="s"><xsl:with-param name="id">verified_fixed</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> verified fixed
               (their own process said so, rung L4 or L5)</xsl:otherwise></xsl:choose><xsl:if test="r:judged-at">, as of <xsl:apply-templates select="r:judged-at" mode="time"/></xsl:if>.
-          <b><xsl:call-template name="n"><xsl:with-param name="id">open</xsl:with-param></xsl:call-template></b> are open: neither verified fixed nor retired<xsl:if test="key('number', 'outside_inventory')">.
+          <b><xsl:call-template name="n"><xsl:with-param name="id">open</xsl:with-param></xsl:call-template></b><xsl:call-template name="s"><xsl:with-param name="id">open</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> open: neither verified fixed nor retired<xsl:if test="key('number', 'outside_inventory')">.
             That counts replicas outside of the inventory too, of which logs show <xsl:call-template name="n"><xsl:with-param name="id">outside_inventory</xsl:with-param></xsl:call-template></xsl:if>.</p>
         <p><b>End of the affected window:</b><xsl:text> </xsl:text><xsl:choose>
             <xsl:when test="r:served-last">the last response of a boot that is known to have the defect ended at <xsl:apply-templates select="r:served-last" mode="time"/>
-              (<xsl:call-template name="n"><xsl:with-param name="id">served_affected</xsl:with-param></xsl:call-template> responses of such boots in the evidence).</xsl:when>
+              (<xsl:call-template name="n"><xsl:with-param name="id">served_affected</xsl:with-param></xsl:call-template> response<xsl:call-template name="s"><xsl:with-param name="id">served_affected</xsl:with-param></xsl:call-template> of such boots in the evidence).</xsl:when>
             <xsl:otherwise>0 responses in the evidence are known to be of a boot with the defect; those without a known worker are not excluded.</xsl:otherwise></xsl:choose>
           <xsl:if test="key('number', 'open')/@value &gt; 0"> While replicas are open, it may not have ended.</xsl:if>
           <xsl:choose>
             <xsl:when test="r:first-fixed"><xsl:text> </xsl:text>A first replica ran the fix at <xsl:apply-templates select="r:first-fixed" mode="time"/>;
-              after that, <xsl:call-template name="count"><xsl:with-param name="value" select="/r:report/r:section[@id = 'after']/r:table/@rows"/></xsl:call-template> responses are of boots not known to have it.</xsl:when>
+              after that, <xsl:call-template name="count"><xsl:with-param name="value" select="/r:report/r:section[@id = 'after']/r:table/@rows"/></xsl:call-template> response<xsl:call-template name="s"><xsl:with-param name="n" select="/r:report/r:section[@id = 'after']/r:table/@rows"/><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many">s are</xsl:with-param></xsl:call-template> of boots not known to have it.</xsl:when>
             <xsl:otherwise><xsl:text> </xsl:text>When a first replica ran the fix is not known.</xsl:otherwise></xsl:choose><xsl:if test="/r:report/r:header/r:parameter[@name = 'at']"> Both are of what came until the time that is judged, by all that the case knows of the boots.</xsl:if></p>
-        <p><b>Configuration:</b><xsl:text> </xsl:text><xsl:call-template name="share"><xsl:with-param name="id">context_exceeds</xsl:with-param></xsl:call-template> replicas in service have a context window larger than
-          their pool; of <xsl:call-template name="n"><xsl:with-param name="id">context_unknown</xsl:with-param></xsl:call-template> that is not known.</p>
-        <p><b>Evidence:</b><xsl:text> </xsl:text><xsl:call-template name="share"><xsl:with-param name="id">observed</xsl:with-param></xsl:call-template> replicas were observed by then;
+        <p><b>Configuration:</b><xsl:text> </xsl:text>for <xsl:call-template name="share"><xsl:with-param name="id">context_exceeds</xsl:with-param></xsl:call-template> replica<xsl:call-template name="of-s"><xsl:with-param name="id">context_exceeds</xsl:with-param></xsl:call-template> in service the context window is larger than
+          the pool; for <xsl:call-template name="n"><xsl:with-param name="id">context_unknown</xsl:with-param></xsl:call-template> that is not known.</p>
+        <p><b>Evidence:</b><xsl:text> </xsl:text><xsl:call-template name="share"><xsl:with-param name="id">observed</xsl:with-param></xsl:call-template> replica<xsl:call-template name="of-s"><xsl:with-param name="id">observed</xsl:with-param></xsl:call-template><xsl:call-template name="s"><xsl:with-param name="id">observed</xsl:with-param><xsl:with-param name="one"> was</xsl:with-param><xsl:with-param name="many"> were</xsl:with-param></xsl:call-template> observed by then;
           of <xsl:call-template name="n"><xsl:with-param name="id">below_l4</xsl:with-param></xsl:call-template> no process said what it runs.
-          <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> records from <xsl:call-template name="n"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template> sources;
+          <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> record<xsl:call-template name="s"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> from <xsl:call-template name="n"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template> source<xsl:call-template name="s"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template>;
           <xsl:call-template name="n"><xsl:with-param name="id">unparsed</xsl:with-param></xsl:call-template> not understood,
-          <xsl:call-template name="n"><xsl:with-param name="id">gaps</xsl:with-param></xsl:call-template> known gaps;
-          <xsl:call-template name="count"><xsl:with-param name="value" select="/r:report/r:section[@id = 'unread']/r:table/@rows"/></xsl:call-template> files about what runs were not understood, or not all of them.
+          <xsl:call-template name="n"><xsl:with-param name="id">gaps</xsl:with-param></xsl:call-template> known gap<xsl:call-template name="s"><xsl:with-param name="id">gaps</xsl:with-param></xsl:call-template>;
+          <xsl:call-template name="count"><xsl:with-param name="value" select="/r:report/r:section[@id = 'unread']/r:table/@rows"/></xsl:call-template> file<xsl:call-template name="s"><xsl:with-param name="n" select="/r:report/r:section[@id = 'unread']/r:table/@rows"/></xsl:call-template> about what runs could not be understood, or not as a whole.
           <xsl:if test="/r:report/r:header/r:as-of">As of <xsl:apply-templates select="/r:report/r:header/r:as-of" mode="time"/>, issue <xsl:value-of select="/r:report/r:header/r:issue"/>.</xsl:if></p>
       </div>
       <ul class="classes">

@@ -45,7 +45,7 @@
       <xsl:call-template name="n"><xsl:with-param name="id">owners</xsl:with-param></xsl:call-template> of your requests<xsl:if test="r:population-first">,
       begun from <xsl:apply-templates select="r:population-first" mode="time"/> until before <xsl:apply-templates select="r:population-before" mode="time"/></xsl:if>.
       Whose content a response rests on is decided for <xsl:call-template name="share"><xsl:with-param name="id">l_known</xsl:with-param></xsl:call-template>;
-      <xsl:call-template name="share"><xsl:with-param name="id">page_logged</xsl:with-param></xsl:call-template> were served where page logs were kept, which show who read what.
+      <xsl:call-template name="share"><xsl:with-param name="id">page_logged</xsl:with-param></xsl:call-template><xsl:call-template name="s"><xsl:with-param name="id">page_logged</xsl:with-param><xsl:with-param name="one"> was</xsl:with-param><xsl:with-param name="many"> were</xsl:with-param></xsl:call-template> served where page logs were kept, which show who read what.
       Requests of yours that no log holds are not in these numbers.
       <xsl:if test="/r:report/r:header/r:as-of">As of <xsl:apply-templates select="/r:report/r:header/r:as-of" mode="time"/>, issue <xsl:value-of select="/r:report/r:header/r:issue"/>.</xsl:if></p>
   </xsl:template>
@@ -93,7 +93,7 @@
 
   <xsl:template name="exposed">
     <p>A defect of the service let answers rest on memory that still held other customers' requests. Of your
-      <xsl:call-template name="n"><xsl:with-param name="id">owners</xsl:with-param></xsl:call-template> requests in the evidence, content of
+      <xsl:call-template name="n"><xsl:with-param name="id">owners</xsl:with-param></xsl:call-template> request<xsl:call-template name="s"><xsl:with-param name="id">owners</xsl:with-param></xsl:call-template> in the evidence, content of
       <b><xsl:call-template name="n"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template></b> was read by an answer that is confirmed (E1), of
       <b><xsl:call-template name="n"><xsl:with-param name="id">E2</xsl:with-param></xsl:call-template></b> by one that is probable (E2).
       <b><xsl:call-template name="n"><xsl:with-param name="id">E3</xsl:with-param></xsl:call-template></b> may have been read (E3), and
@@ -102,12 +102,12 @@
   </xsl:template>
   <xsl:template name="recipient">
     <p>A defect of the service let answers rest on memory that still held other requests. Of your
-      <xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> responses in the evidence,
-      <b><xsl:call-template name="n"><xsl:with-param name="id">C1</xsl:with-param></xsl:call-template></b> are confirmed to rest on such content (C1),
+      <xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> response<xsl:call-template name="s"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> in the evidence,
+      <b><xsl:call-template name="n"><xsl:with-param name="id">C1</xsl:with-param></xsl:call-template></b><xsl:call-template name="s"><xsl:with-param name="id">C1</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> confirmed to rest on such content (C1),
       <b><xsl:call-template name="n"><xsl:with-param name="id">C2</xsl:with-param></xsl:call-template></b> probable (C2),
       <b><xsl:call-template name="n"><xsl:with-param name="id">C3</xsl:with-param></xsl:call-template></b> possible (C3), and
       <b><xsl:call-template name="n"><xsl:with-param name="id">C5</xsl:with-param></xsl:call-template></b> could not be determined (C5).
-      Of C1 and C2, <xsl:call-template name="n"><xsl:with-param name="id">own_content</xsl:with-param></xsl:call-template> rest on content of your own.
+      Of C1 and C2, <xsl:call-template name="n"><xsl:with-param name="id">own_content</xsl:with-param></xsl:call-template> rest<xsl:call-template name="s"><xsl:with-param name="id">own_content</xsl:with-param><xsl:with-param name="one">s</xsl:with-param><xsl:with-param name="many"></xsl:with-param></xsl:call-template> on content of your own.
       <xsl:if test="r:affected-first">Those of C1 and C2 began from <xsl:apply-templates select="r:affected-first" mode="time"/> until before <xsl:apply-templates select="r:affected-before" mode="time"/>.</xsl:if></p>
   </xsl:template>
   <xsl:template name="none">
@@ -119,7 +119,7 @@
           For the others: </xsl:when>
         <xsl:otherwise>Of your responses in the evidence 0 are confirmed (C1), 0 probable (C2), 0 possible (C3), and 0 could not be determined (C5); the same holds for your requests. </xsl:otherwise>
       </xsl:choose>
-      <xsl:call-template name="share"><xsl:with-param name="id">C4</xsl:with-param></xsl:call-template> of your responses are each excluded by something that was found out (C4), and of
+      <xsl:call-template name="share"><xsl:with-param name="id">C4</xsl:with-param></xsl:call-template> of your responses<xsl:call-template name="s"><xsl:with-param name="id">C4</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> excluded, each by something that was found out (C4), and of
       <xsl:call-template name="share"><xsl:with-param name="id">E4</xsl:with-param></xsl:call-template> of your requests 0 reads by others are known or suspected (E4).</p>
     <xsl:if test="$unnamed">
       <p>Besides these, <xsl:call-template name="n"><xsl:with-param name="id">unnamed_responses</xsl:with-param></xsl:call-template> responses and

@@ -37,21 +37,21 @@
       </xsl:if>
       <div class="statement">
         <p><b>Responses that hold what was not the recipient's own:</b> of
-          <xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> responses in the evidence<xsl:if test="r:population-first">,
+          <xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> response<xsl:call-template name="s"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> in the evidence<xsl:if test="r:population-first">,
           begun from <xsl:apply-templates select="r:population-first" mode="time"/> until before <xsl:apply-templates select="r:population-before" mode="time"/></xsl:if>,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">C1</xsl:with-param></xsl:call-template></b> are confirmed (C1),
+          <b><xsl:call-template name="n"><xsl:with-param name="id">C1</xsl:with-param></xsl:call-template></b><xsl:call-template name="s"><xsl:with-param name="id">C1</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> confirmed (C1),
           <b><xsl:call-template name="n"><xsl:with-param name="id">C2</xsl:with-param></xsl:call-template></b> probable (C2),
           <b><xsl:call-template name="n"><xsl:with-param name="id">C3</xsl:with-param></xsl:call-template></b> possible (C3), and
           <b><xsl:call-template name="n"><xsl:with-param name="id">C5</xsl:with-param></xsl:call-template></b> could not be determined (C5).
-          Those of C1 and C2 went to <xsl:call-template name="n"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template> customers<xsl:if test="r:affected-first">,
+          Those of C1 and C2 went to <xsl:call-template name="n"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template> customer<xsl:call-template name="s"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template><xsl:if test="r:affected-first">,
           and began from <xsl:apply-templates select="r:affected-first" mode="time"/> until before <xsl:apply-templates select="r:affected-before" mode="time"/></xsl:if>.</p>
         <p><b>Requests that others read:</b> of
-          <xsl:call-template name="n"><xsl:with-param name="id">owners</xsl:with-param></xsl:call-template> requests,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template></b> are confirmed as read (E1),
+          <xsl:call-template name="n"><xsl:with-param name="id">owners</xsl:with-param></xsl:call-template> request<xsl:call-template name="s"><xsl:with-param name="id">owners</xsl:with-param></xsl:call-template>,
+          <b><xsl:call-template name="n"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template></b><xsl:call-template name="s"><xsl:with-param name="id">E1</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> confirmed as read (E1),
           <b><xsl:call-template name="n"><xsl:with-param name="id">E2</xsl:with-param></xsl:call-template></b> probable (E2),
           <b><xsl:call-template name="n"><xsl:with-param name="id">E3</xsl:with-param></xsl:call-template></b> possible (E3), and
           <b><xsl:call-template name="n"><xsl:with-param name="id">E5</xsl:with-param></xsl:call-template></b> could not be determined (E5).
-          Those of E1 and E2 belong to <xsl:call-template name="n"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template> customers.
+          Those of E1 and E2 belong to <xsl:call-template name="n"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template> customer<xsl:call-template name="s"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template>.
           <xsl:if test="r:affected-first">This side begins earlier: memory keeps its content until it is overwritten, so what was read can date back to
             <xsl:choose><xsl:when test="r:exposed-first"><xsl:apply-templates select="r:exposed-first" mode="time"/></xsl:when>
             <xsl:otherwise>a time before the logs begin</xsl:otherwise></xsl:choose>.</xsl:if></p>
@@ -69,18 +69,18 @@
     </section>
     <section id="evidence" aria-labelledby="h-evidence">
       <h2 id="h-evidence">How we know</h2>
-      <p>These numbers rest on <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> log records from
-        <xsl:call-template name="n"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template> sources, of which
-        <xsl:call-template name="n"><xsl:with-param name="id">unparsed</xsl:with-param></xsl:call-template> records were not understood.
-        The machines' logs span <xsl:call-template name="share"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template> machine-seconds of the window.
+      <p>These numbers rest on <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> log record<xsl:call-template name="s"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> from
+        <xsl:call-template name="n"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template> source<xsl:call-template name="s"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template>;
+        <xsl:call-template name="n"><xsl:with-param name="id">unparsed</xsl:with-param></xsl:call-template> record<xsl:call-template name="s"><xsl:with-param name="id">unparsed</xsl:with-param></xsl:call-template> could not be understood.
+        The machines' logs span <xsl:call-template name="share"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template> machine-second<xsl:call-template name="of-s"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template> of the window.
         Gaps known in them: <xsl:call-template name="n"><xsl:with-param name="id">gaps</xsl:with-param></xsl:call-template>.
         A response of which evidence is missing is never counted as excluded for that.</p>
     </section>
   </xsl:template>
 
   <xsl:template name="signals">
-    <p>Searched: <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> records, in which
-      <xsl:call-template name="share"><xsl:with-param name="id">searchable</xsl:with-param></xsl:call-template> responses have the fields that the signs need.
+    <p>Searched: <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> record<xsl:call-template name="s"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template>. The fields that the signs need are there for
+      <xsl:call-template name="share"><xsl:with-param name="id">searchable</xsl:with-param></xsl:call-template> response<xsl:call-template name="of-s"><xsl:with-param name="id">searchable</xsl:with-param></xsl:call-template>.
       The table gives the matches. It does not show that nobody exploited the defect: see Limits; logs do not record what recipients did with responses.</p>
   </xsl:template>
 

@@ -34,6 +34,21 @@
     </xsl:choose>
   </xsl:template>
   <xsl:template name="n"><xsl:param name="id"/><xsl:apply-templates select="key('number', $id)"/></xsl:template>
+  <!-- what agrees with a number before it: one is one, all others and bands are many -->
+  <xsl:template name="s">
+    <xsl:param name="id"/><xsl:param name="n" select="key('number', $id)/@value"/><xsl:param name="one"/><xsl:param name="many">s</xsl:param>
+    <xsl:choose><xsl:when test="$n = 1"><xsl:value-of select="$one"/></xsl:when><xsl:otherwise><xsl:value-of select="$many"/></xsl:otherwise></xsl:choose>
+  </xsl:template>
+  <!-- a noun behind a share: "1 of 8 responses" -->
+  <xsl:template name="of-s">
+    <xsl:param name="id"/><xsl:variable name="n" select="key('number', $id)"/>
+    <xsl:call-template name="s"><xsl:with-param name="n" select="($n/@of | $n[not(@of)]/@value)[1]"/></xsl:call-template>
+  </xsl:template>
+  <!-- a unit is written for many -->
+  <xsl:template name="unit">
+    <xsl:param name="n"/>
+    <xsl:choose><xsl:when test="$n = 1"><xsl:value-of select="substring(@unit, 1, string-length(@unit) - 1)"/></xsl:when><xsl:otherwise><xsl:value-of select="@unit"/></xsl:otherwise></xsl:choose>
+  </xsl:template>
   <!-- "126 of 8,398 (1.50 %)" -->
   <xsl:template name="share">
     <xsl:param name="id"/>
@@ -151,7 +166,7 @@
   </xsl:template>
 
   <xsl:template match="r:table[r:row and @page-rows = 0]">
-    <p class="empty">The list itself has <xsl:call-template name="count"><xsl:with-param name="value" select="@rows"/></xsl:call-template> rows and is not printed here: see
+    <p class="empty">The list itself has <xsl:call-template name="count"><xsl:with-param name="value" select="@rows"/></xsl:call-template> row<xsl:call-template name="s"><xsl:with-param name="n" select="@rows"/></xsl:call-template> and is not printed here: see
       <code><xsl:value-of select="$file"/></code>, section '<xsl:value-of select="../@id"/>', or <code>pagetrail query CASE <xsl:value-of select="@query"/></code>.</p>
   </xsl:template>
 
@@ -161,7 +176,7 @@
     <xsl:variable name="rows" select="@page-rows"/>
     <div class="scroll" tabindex="0" role="region" aria-label="{../@title}: {@title}">
       <table class="q-{@query}{substring('delta', 1, 5 * not(@query))}">
-        <caption><xsl:call-template name="count"><xsl:with-param name="value" select="@rows"/></xsl:call-template> rows<xsl:if test="$rows &lt; @rows">, the first
+        <caption><xsl:call-template name="count"><xsl:with-param name="value" select="@rows"/></xsl:call-template> row<xsl:call-template name="s"><xsl:with-param name="n" select="@rows"/></xsl:call-template><xsl:if test="$rows &lt; @rows">, the first
           <xsl:call-template name="count"><xsl:with-param name="value" select="$rows"/></xsl:call-template> printed; more in <code><xsl:value-of select="$file"/></code></xsl:if><xsl:if test="$inside and @query">;
           query <code><xsl:value-of select="@query"/></code><xsl:if test="@classes">, classes <xsl:value-of select="@classes"/></xsl:if></xsl:if></caption>
         <thead><tr>
@@ -202,7 +217,7 @@
   <xsl:template match="r:cell[r:item]" mode="cell">
     <xsl:param name="column"/>
     <xsl:choose>
-      <xsl:when test="$column/@style = 'refs'"><details><summary><xsl:value-of select="count(r:item)"/> records</summary><xsl:for-each select="r:item"><xsl:value-of select="."/><xsl:text> </xsl:text></xsl:for-each></details></xsl:when>
+      <xsl:when test="$column/@style = 'refs'"><details><summary><xsl:value-of select="count(r:item)"/> record<xsl:call-template name="s"><xsl:with-param name="n" select="count(r:item)"/></xsl:call-template></summary><xsl:for-each select="r:item"><xsl:value-of select="."/><xsl:text> </xsl:text></xsl:for-each></details></xsl:when>
       <xsl:otherwise><xsl:for-each select="r:item"><xsl:if test="@name"><xsl:value-of select="@name"/>=</xsl:if><xsl:value-of select="."/><xsl:if test="position() != last()"><xsl:if test="substring(., string-length()) != '.'">;</xsl:if><xsl:text> </xsl:text></xsl:if></xsl:for-each></xsl:otherwise>
     </xsl:choose>
   </xsl:template>
@@ -228,7 +243,7 @@
             <xsl:otherwise><xsl:call-template name="count"><xsl:with-param name="value" select="@count"/></xsl:call-template></xsl:otherwise>
           </xsl:choose></b>
           <xsl:if test="@of"> of <xsl:call-template name="count"><xsl:with-param name="value" select="@of"/></xsl:call-template></xsl:if>
-          <xsl:text> </xsl:text><xsl:value-of select="@unit"/><xsl:text> </xsl:text><xsl:value-of select="."/>.</li></xsl:for-each>
+          <xsl:text> </xsl:text><xsl:call-template name="unit"><xsl:with-param name="n" select="(@of | current()[not(@of)]/@count)[1]"/></xsl:call-template><xsl:text> </xsl:text><xsl:value-of select="."/>.</li></xsl:for-each>
       </ul>
       <xsl:call-template name="beyond"/>
     </section>
@@ -261,7 +276,7 @@
         </xsl:if>
         <xsl:if test="r:inventory">
           <dt>Inventory</dt>
-          <dd><xsl:value-of select="r:inventory"/> (given by a person), <xsl:value-of select="r:inventory/@replicas"/> replicas, sha256 <xsl:value-of select="r:inventory/@sha256"/></dd>
+          <dd><xsl:value-of select="r:inventory"/> (given by a person), <xsl:value-of select="r:inventory/@replicas"/> replica<xsl:call-template name="s"><xsl:with-param name="n" select="r:inventory/@replicas"/></xsl:call-template>, sha256 <xsl:value-of select="r:inventory/@sha256"/></dd>
         </xsl:if>
   </xsl:template>
   <xsl:template name="basis-last"><dl class="head"><xsl:for-each select="/r:report/r:header"><xsl:call-template name="basis"/></xsl:for-each></dl></xsl:template>

@@ -28,18 +28,18 @@
           <xsl:if test="r:build-stands = 'no'">affected builds</xsl:if>. That assumption excludes nothing in this report.</p>
       </xsl:if>
       <div class="statement">
-        <p>Of <b><xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template></b> responses in the evidence<xsl:if test="r:population-first">,
+        <p>Of <b><xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template></b> response<xsl:call-template name="s"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> in the evidence<xsl:if test="r:population-first">,
           started from <xsl:apply-templates select="r:population-first" mode="time"/> until before <xsl:apply-templates select="r:population-before" mode="time"/></xsl:if>,
-          <b><xsl:call-template name="n"><xsl:with-param name="id">C1</xsl:with-param></xsl:call-template></b> are confirmed (C1),
+          <b><xsl:call-template name="n"><xsl:with-param name="id">C1</xsl:with-param></xsl:call-template></b><xsl:call-template name="s"><xsl:with-param name="id">C1</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> confirmed (C1),
           <b><xsl:call-template name="n"><xsl:with-param name="id">C2</xsl:with-param></xsl:call-template></b> probable (C2),
           <b><xsl:call-template name="n"><xsl:with-param name="id">C3</xsl:with-param></xsl:call-template></b> possible (C3), and
           <b><xsl:call-template name="n"><xsl:with-param name="id">C5</xsl:with-param></xsl:call-template></b> could not be determined (C5).
-          At most <xsl:call-template name="share"><xsl:with-param name="id">affected_at_most</xsl:with-param></xsl:call-template> of the responses seen are affected;
+          At most <xsl:call-template name="share"><xsl:with-param name="id">affected_at_most</xsl:with-param></xsl:call-template> of the responses seen<xsl:call-template name="s"><xsl:with-param name="id">affected_at_most</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> affected;
           responses that no log holds are not in these numbers.</p>
         <xsl:if test="r:affected-first">
           <p><b>Recipient window:</b> C1 confirmed and C2 probable responses started from
             <xsl:apply-templates select="r:affected-first" mode="time"/> until before <xsl:apply-templates select="r:affected-before" mode="time"/>. They went to
-            <xsl:call-template name="n"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template> named tenants.
+            <xsl:call-template name="n"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template> named tenant<xsl:call-template name="s"><xsl:with-param name="id">affected_tenants</xsl:with-param></xsl:call-template>.
             <xsl:call-template name="share"><xsl:with-param name="id">affected_over_pool</xsl:with-param></xsl:call-template> had a prompt longer than the pool,
             <xsl:call-template name="share"><xsl:with-param name="id">affected_boundary</xsl:with-param></xsl:call-template> lay between the input limit and the pool.</p>
         </xsl:if>
@@ -47,21 +47,21 @@
             those responses read can date back to
             <xsl:choose><xsl:when test="r:exposed-first"><xsl:apply-templates select="r:exposed-first" mode="time"/>, the first start of the boots concerned</xsl:when>
             <xsl:otherwise>a time before the logs begin, for the start of a boot concerned is unknown</xsl:otherwise></xsl:choose></xsl:if>.
-            Of the requests in the evidence, <xsl:call-template name="share"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template> are confirmed as read (E1),
+            Of the requests in the evidence, <xsl:call-template name="share"><xsl:with-param name="id">E1</xsl:with-param></xsl:call-template><xsl:call-template name="s"><xsl:with-param name="id">E1</xsl:with-param><xsl:with-param name="one"> is</xsl:with-param><xsl:with-param name="many"> are</xsl:with-param></xsl:call-template> confirmed as read (E1),
             <xsl:call-template name="share"><xsl:with-param name="id">E2</xsl:with-param></xsl:call-template> probable (E2; E1 and E2 belong to
-            <xsl:call-template name="n"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template> named tenants),
+            <xsl:call-template name="n"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template> named tenant<xsl:call-template name="s"><xsl:with-param name="id">exposed_tenants</xsl:with-param></xsl:call-template>),
             <xsl:call-template name="share"><xsl:with-param name="id">E3</xsl:with-param></xsl:call-template> possible (E3), and
             <xsl:call-template name="share"><xsl:with-param name="id">E5</xsl:with-param></xsl:call-template> could not be determined (E5).
-            <xsl:if test="r:affected-first">Another tenant's content is known to be read in <xsl:call-template name="share"><xsl:with-param name="id">affected_cross_tenant</xsl:with-param></xsl:call-template> affected responses,
+            <xsl:if test="r:affected-first">Another tenant's content is known to be read in <xsl:call-template name="share"><xsl:with-param name="id">affected_cross_tenant</xsl:with-param></xsl:call-template> affected response<xsl:call-template name="of-s"><xsl:with-param name="id">affected_cross_tenant</xsl:with-param></xsl:call-template>,
             the same tenant's in <xsl:call-template name="share"><xsl:with-param name="id">affected_same_tenant</xsl:with-param></xsl:call-template>;
             in <xsl:call-template name="share"><xsl:with-param name="id">affected_owner_unknown</xsl:with-param></xsl:call-template> the owner is not known.</xsl:if></p>
-        <p><b>Evidence:</b><xsl:text> </xsl:text><xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> records from
-          <xsl:call-template name="n"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template> sources;
+        <p><b>Evidence:</b><xsl:text> </xsl:text><xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> record<xsl:call-template name="s"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> from
+          <xsl:call-template name="n"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template> source<xsl:call-template name="s"><xsl:with-param name="id">sources</xsl:with-param></xsl:call-template>;
           <xsl:call-template name="n"><xsl:with-param name="id">unparsed</xsl:with-param></xsl:call-template> not understood,
-          <xsl:call-template name="n"><xsl:with-param name="id">gaps</xsl:with-param></xsl:call-template> known gaps,
-          <xsl:call-template name="n"><xsl:with-param name="id">conflicts</xsl:with-param></xsl:call-template> conflicts between sources.
-          Lineage is decided for <xsl:call-template name="share"><xsl:with-param name="id">l_known</xsl:with-param></xsl:call-template> responses.
-          Worker logs span <xsl:call-template name="share"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template> worker-seconds of the window.
+          <xsl:call-template name="n"><xsl:with-param name="id">gaps</xsl:with-param></xsl:call-template> known gap<xsl:call-template name="s"><xsl:with-param name="id">gaps</xsl:with-param></xsl:call-template>,
+          <xsl:call-template name="n"><xsl:with-param name="id">conflicts</xsl:with-param></xsl:call-template> conflict<xsl:call-template name="s"><xsl:with-param name="id">conflicts</xsl:with-param></xsl:call-template> between sources.
+          Lineage is decided for <xsl:call-template name="share"><xsl:with-param name="id">l_known</xsl:with-param></xsl:call-template> response<xsl:call-template name="of-s"><xsl:with-param name="id">l_known</xsl:with-param></xsl:call-template>.
+          Worker logs span <xsl:call-template name="share"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template> worker-second<xsl:call-template name="of-s"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template> of the window.
           <xsl:if test="/r:report/r:header/r:as-of">As of <xsl:apply-templates select="/r:report/r:header/r:as-of" mode="time"/>, issue <xsl:value-of select="/r:report/r:header/r:issue"/>.</xsl:if></p>
       </div>
       <ul class="classes">
@@ -71,15 +71,15 @@
         <xsl:call-template name="class"><xsl:with-param name="id">C4</xsl:with-param><xsl:with-param name="words">not affected</xsl:with-param><xsl:with-param name="kind">c4</xsl:with-param></xsl:call-template>
         <xsl:call-template name="class"><xsl:with-param name="id">C5</xsl:with-param><xsl:with-param name="words">could not be determined</xsl:with-param><xsl:with-param name="kind">c5</xsl:with-param></xsl:call-template>
       </ul>
-      <p class="note">The five classes add up to the <xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> responses.
+      <p class="note">The five classes add up to the <xsl:call-template name="n"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template> response<xsl:call-template name="s"><xsl:with-param name="id">population</xsl:with-param></xsl:call-template>.
         Numbers are counted from the evidence; 'at most' marks an upper bound, 'at least' a count beside known gaps.</p>
     </section>
   </xsl:template>
 
   <xsl:template name="signals">
-    <p>Searched: <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> records, in which
-      <xsl:call-template name="share"><xsl:with-param name="id">searchable</xsl:with-param></xsl:call-template> responses have the fields that the signals need, over a window that worker logs span to
-      <xsl:call-template name="share"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template> worker-seconds.
+    <p>Searched: <xsl:call-template name="n"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template> record<xsl:call-template name="s"><xsl:with-param name="id">records</xsl:with-param></xsl:call-template>. The fields that the signals need are there for
+      <xsl:call-template name="share"><xsl:with-param name="id">searchable</xsl:with-param></xsl:call-template> response<xsl:call-template name="of-s"><xsl:with-param name="id">searchable</xsl:with-param></xsl:call-template>, over a window that worker logs span to
+      <xsl:call-template name="share"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template> worker-second<xsl:call-template name="of-s"><xsl:with-param name="id">seen_s</xsl:with-param></xsl:call-template>.
       The table gives the matches. It does not show that nobody exploited the defect: see Limits; logs do not record what recipients did with responses.
       <xsl:if test="key('number', 'limit_least')">The condition could be produced deliberately by any account able to submit a prompt of
         <xsl:call-template name="n"><xsl:with-param name="id">limit_least</xsl:with-param></xsl:call-template> tokens or more.</xsl:if></p>

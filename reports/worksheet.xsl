@@ -75,7 +75,7 @@
   <xsl:template match="r:value[@number]">
     <xsl:variable name="n" select="key('number', @number)"/>
     <xsl:if test="$n"><li><xsl:call-template name="words"><xsl:with-param name="id" select="@number"/></xsl:call-template>: <xsl:call-template name="share"><xsl:with-param name="id" select="@number"/></xsl:call-template><xsl:text> </xsl:text>
-      <xsl:value-of select="$n/@unit"/> (<xsl:value-of select="translate($n/@flag, '-', ' ')"/>)</li></xsl:if>
+      <xsl:for-each select="$n"><xsl:call-template name="unit"><xsl:with-param name="n" select="(@of | current()[not(@of)]/@value)[1]"/></xsl:call-template></xsl:for-each> (<xsl:value-of select="translate($n/@flag, '-', ' ')"/>)</li></xsl:if>
   </xsl:template>
   <xsl:template match="r:value[@time]">
     <xsl:variable name="t" select="/r:report/r:numbers/*[local-name() = current()/@time]"/>

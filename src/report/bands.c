@@ -280,12 +280,14 @@ static int place_bands(struct bands *p, int top)
 
 static int heading(const struct bands *p, const struct picture_words *w, struct buf *b, struct err *err)
 {
+	int64_t owners = count_parties(p, true), readers = count_parties(p, false);
 	return buf_printf(
 	    b, err,
-	    "Pages of one request over time, in %u pools: when it held them, whose content was in them, its reads, and "
-	    "later readers of its own content. Content of %" PRId64 " other requests was read, and %" PRId64
-	    " others read its content. The same data as a table: %.*s",
-	    p->n_panels, count_parties(p, true), count_parties(p, false), TEXT_ARG(w->command));
+	    "Pages of one request over time, in %u pool%s: when it held them, whose content was in them, its reads, "
+	    "and "
+	    "later readers of its own content. Content of %" PRId64 " other request%s was read, and %" PRId64
+	    " other%s read its content. The same data as a table: %.*s",
+	    p->n_panels, PLURAL(p->n_panels), owners, PLURAL(owners), readers, PLURAL(readers), TEXT_ARG(w->command));
 }
 
 static int notes(const struct bands *p, const struct picture_words *w, int owners, int readers, struct buf *b,
@@ -297,8 +299,8 @@ static int notes(const struct bands *p, const struct picture_words *w, int owner
 		if (panel->level)
 			rc = buf_printf(
 			    b, err,
-			    " Pool %u: pages fared in %u ways; those that differ in times alone are one band%s.", i + 1,
-			    panel->fates,
+			    " Pool %u: pages fared in %u way%s; those that differ in times alone are one band%s.",
+			    i + 1, panel->fates, PLURAL(panel->fates),
 			    panel->n_bands == BANDS_MAX ? ", and those with the fewest pages are the last one" : "");
 	}
 	if (!rc && count_parties(p, true) > owners)

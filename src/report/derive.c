@@ -181,7 +181,10 @@ static void say_value(struct page *p, xmlNodePtr n)
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		said(p, derive_attribute(n, values[i]));
 	plain(p, " ");
-	said(p, derive_attribute(n, "unit"));
+	/* a unit is written for many */
+	struct text unit = derive_attribute(n, "unit");
+	bool one = text_is(derive_attribute(n, "value"), "1") || text_is(derive_attribute(n, "count"), "1");
+	said(p, one && text_ends(unit, "s") ? text_sub(unit, 0, unit.len - 1) : unit);
 	plain(p, derive_words(n).len ? " " : "");
 	said(p, derive_words(n));
 }

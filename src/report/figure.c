@@ -302,13 +302,13 @@ static int figure_days(struct facts *f)
 		char unit[48] = "each day";
 		if (b.step > 1)
 			snprintf(unit, sizeof(unit), "each %" PRId64 " days", b.step);
-		snprintf(desc, sizeof(desc),
-			 "Stacked bars, one for %s: %" PRId64 " responses C1 and %" PRId64
-			 " responses C2 in all; the highest bar "
-			 "stands for %" PRId64 ". %" PRId64
-			 " without a known start are not drawn. The table below has the "
-			 "same numbers by day.",
-			 unit, b.c1, b.c2, b.most, b.undated);
+		snprintf(
+		    desc, sizeof(desc),
+		    "Stacked bars, one for %s: %" PRId64 " response%s C1 and %" PRId64
+		    " response%s C2 in all; the highest bar "
+		    "stands for %" PRId64 ". %" PRId64 " without a known start %s not drawn. The table below has the "
+		    "same numbers by day.",
+		    unit, b.c1, PLURAL(b.c1), b.c2, PLURAL(b.c2), b.most, b.undated, b.undated == 1 ? "is" : "are");
 		struct drawing d =
 		    draw_begin(f, g.table, "figure-days", 240, "Affected responses per day (UTC)", text_of(desc));
 		draw_legend(&d, "c1", "C1 confirmed");
@@ -466,11 +466,12 @@ static int draw_lanes(struct facts *f, const struct lanes *l, const struct grid 
 	char desc[400];
 	snprintf(
 	    desc, sizeof(desc),
-	    "One lane for each of %d of %d workers: the bar is the span of its records, with the starts of the worker, "
+	    "One lane for each of %d of %d worker%s: the bar is the span of its records, with the starts of the "
+	    "worker, "
 	    "sequence gaps, and the starts of affected responses that it answered. The tables of workers, boots, gaps "
 	    "and "
 	    "affected responses hold the same data.",
-	    l->n, l->of);
+	    l->n, l->of, PLURAL(l->of));
 	struct drawing d = draw_begin(f, workers->table, "figure-lanes", LANES_TOP + l->n * LANE + 26,
 				      "Coverage, starts, gaps and affected responses per worker (UTC)", text_of(desc));
 	draw_legend(&d, "seen", "records");

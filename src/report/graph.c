@@ -430,8 +430,9 @@ static int put_tenants(const struct graph *g, struct buf *out, struct err *err)
 			rc = buf_printf(out, err, "\\n%u request%s\"];\n", x->nodes, x->nodes == 1 ? "" : "s");
 	}
 	if (!rc && merged)
-		rc = buf_printf(out, err, "\tn%u [label=\"%u other tenants\\n%" PRIu64 " requests\", style=dashed];\n",
-				g->n_nodes + g->n_tenants, merged, requests);
+		rc =
+		    buf_printf(out, err, "\tn%u [label=\"%u other tenant%s\\n%" PRIu64 " request%s\", style=dashed];\n",
+			       g->n_nodes + g->n_tenants, merged, PLURAL(merged), requests, PLURAL(requests));
 	return rc;
 }
 

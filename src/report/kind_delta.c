@@ -26,9 +26,9 @@ static const struct number numbers[] = {
 };
 
 static const struct limit limits[] = {
-    {"rows", "rows_left_out", NULL, NULL, "of both issues are beyond what a document holds, and were not compared"},
-    {"columns", "columns", NULL, NULL, "stand in one of the two issues alone, and were not compared"},
-    {"queries", "queries", NULL, NULL, "are made by a query whose text changed in between"},
+    {"rows", "rows_left_out", NULL, NULL, "of both issues beyond what a document holds, and not compared"},
+    {"columns", "columns", NULL, NULL, "in one of the two issues alone, and not compared"},
+    {"queries", "queries", NULL, NULL, "made by a query whose text changed in between"},
 };
 
 static const struct number_set delta_numbers = {.numbers = numbers,

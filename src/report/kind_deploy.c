@@ -83,18 +83,17 @@ static const char case_sql[] =
 static const char *const statements[] = {replicas_sql, first_sql, window_sql, case_sql};
 
 static const struct limit limits[] = {
-    {"open", "open", NULL, NULL, "are neither verified fixed nor retired"},
-    {"below_l4", "below_l4", NULL, NULL, "have no record of their own process: what it runs is not known (below L4)"},
-    {"outside", "outside_inventory", NULL, NULL, "are seen in logs, and the inventory given does not have them"},
+    {"open", "open", NULL, NULL, "neither verified fixed nor retired"},
+    {"below_l4", "below_l4", NULL, NULL, "without a record of the own process: what it runs is not known (below L4)"},
+    {"outside", "outside_inventory", NULL, NULL, "seen in logs, and not in the inventory given"},
     {"context_unknown", "context_unknown", NULL, "in_service",
-     "did not print both their pool and their context: whether they take prompts that the pool cannot hold is not "
-     "known"},
+     "did not print both pool and context: whether prompts are taken that the pool cannot hold is not known"},
     {"unread", "sources_unread", NULL, "sources",
      "could not be read to their end or recognised: nothing rests on them"},
     {"interrupted", "interrupted", NULL, NULL,
      "whose reading was stopped: files below them are not in the case, and nothing speaks for those"},
-    {"unparsed", "unparsed", NULL, "records", "were not understood: they are kept, and can be searched"},
-    {"gaps", "gaps", NULL, NULL, "are known in sequences, sources and clocks"},
+    {"unparsed", "unparsed", NULL, "records", "not understood: kept, and can be searched"},
+    {"gaps", "gaps", NULL, NULL, "known in sequences, sources and clocks"},
 };
 
 static const struct number_set deploy_numbers = {.numbers = numbers,

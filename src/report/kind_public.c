@@ -49,16 +49,15 @@ static const struct number numbers[] = {
 };
 
 static const struct limit limits[] = {
-    {"lineage", "population", "l_known", "population",
-     "have an unknown lineage: whose content they rest on is not logged"},
-    {"tenant", "tenant_unknown", NULL, "population", "name no customer"},
+    {"lineage", "population", "l_known", "population", "with an unknown lineage: whose content was read is not logged"},
+    {"tenant", "tenant_unknown", NULL, "population", "without a customer's name"},
     {"twice", "twice", NULL, "population",
      "at most may be counted twice: no id joins what gateways and engines say of them"},
     {"unread", "sources_unread", NULL, "sources", "could not be read to their end or recognised"},
     {"interrupted", "interrupted", NULL, NULL,
      "whose reading was stopped: files below them are not in the case, and nothing speaks for those"},
-    {"unparsed", "unparsed", NULL, "records", "were not understood"},
-    {"gaps", "gaps", NULL, NULL, "are known in sequences, sources and clocks"},
+    {"unparsed", "unparsed", NULL, "records", "not understood"},
+    {"gaps", "gaps", NULL, NULL, "known in sequences, sources and clocks"},
 };
 
 static const struct number_set public_numbers = {.numbers = numbers,

@@ -203,11 +203,11 @@ static int heading(struct lanes *l, const struct picture_words *w, struct buf *d
 	struct text from = axis_second(l->axis.from_ns, a, sizeof(a)), to = axis_second(l->axis.to_ns, b, sizeof(b));
 	return buf_printf(
 	    desc, err,
-	    "One lane for each of %u of %u workers, from %.*s to %.*s UTC: what its logs cover, gaps in them, its "
+	    "One lane for each of %u of %u worker%s, from %.*s to %.*s UTC: what its logs cover, gaps in them, its "
 	    "starts "
 	    "with their limits, the window of affected responses (recipient) and the look-back to the start before "
 	    "them (exposed), and the affected responses that it answered. The same data as a table: %.*s",
-	    l->n_drawn, l->n_lanes, TEXT_ARG(from), TEXT_ARG(to), TEXT_ARG(w->command));
+	    l->n_drawn, l->n_lanes, PLURAL(l->n_lanes), TEXT_ARG(from), TEXT_ARG(to), TEXT_ARG(w->command));
 }
 
 static int notes(struct lanes *l, const struct picture_words *w, struct buf *b, struct err *err)

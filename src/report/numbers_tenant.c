@@ -67,18 +67,17 @@ static const char *const statements[] = {class_sql, legs_sql, exposed_sql, unnam
 
 static const struct limit limits[] = {
     {"unnamed_responses", "unnamed_responses", NULL, NULL,
-     "of the service that are not excluded name no customer: whether one of them is yours is not known"},
+     "of the service, not excluded and without a customer's name: whether one of them is yours is not known"},
     {"unnamed_requests", "unnamed_requests", NULL, NULL,
-     "of the service that may have been read name no customer: whether one of them is yours is not known"},
-    {"lineage", "population", "l_known", "population",
-     "have an unknown lineage: whose content they rest on is not logged"},
-    {"trigger", "population", "t_known", "population", "have an unknown trigger"},
-    {"build", "population", "a_known", "population", "have an unknown build or mode of the service"},
-    {"delivery", "population", "d_known", "population", "have an unknown delivery"},
+     "of the service that may have been read, without a customer's name: whether one of them is yours is not known"},
+    {"lineage", "population", "l_known", "population", "with an unknown lineage: whose content was read is not logged"},
+    {"trigger", "population", "t_known", "population", "with an unknown trigger"},
+    {"build", "population", "a_known", "population", "with an unknown build or mode of the service"},
+    {"delivery", "population", "d_known", "population", "with an unknown delivery"},
     {"legs", "population", "legs_known", "population", "went through the service by a way that the logs hold in part"},
     {"page_log", "population", "page_logged", "population",
-     "were served where no page log was kept: who read their content is then not logged"},
-    {"start", "start_unknown", NULL, "population", "have no known start"},
+     "served where no page log was kept: who read the content is then not logged"},
+    {"start", "start_unknown", NULL, "population", "without a known start"},
 };
 
 const struct number_set tenant_numbers = {numbers, ARRAY_SIZE(numbers), statements, ARRAY_SIZE(statements),

@@ -179,6 +179,16 @@ with Box() as box:
     hostile(box)
     optional_validator(box)
 
+    # of one everything is one
+    with open(box.path("r/logs/gateway.jsonl"), encoding="utf-8") as f:
+        box.write("gateway.jsonl", f.readline())
+    box.run("ingest", "single.ptc", "gateway.jsonl", code=(0, 1))
+    for kind in ("scope", "public", "deploy", "worksheet"):
+        box.run("report", "single.ptc", kind, "--out", "single", code=(0, 1))
+        xml, page = (open(box.path(f"single/{kind}-1.{form}"), "rb").read() for form in ("xml", "html"))
+        text = check_inert(xml, page).text("limits" if kind != "scope" else "statement")
+        expect(("1 response in the evidence" if kind == "scope" else "of 1 source could not") in text, f"{kind} of one: {text}")
+
     # an empty case is a report too: every number is 0 and no percentage is printed of nothing
     box.run("init", "empty.ptc")
     box.run("report", "empty.ptc", "scope", "--out", "empty")

@@ -139,7 +139,7 @@ def verified(box):
     expect("no inventory to hold it against" in title, f"without an inventory: {title}")
     box.write("three.csv", "replica\nfixed-0\nrestart-0\nlost-0\n")
     _, parsed, _, title = report(box, "two.ptc", "two-three", "--inventory", "three.csv")
-    expect("under investigation" in title and "1 are open" in parsed.text("statement"), f"one that nobody saw: {title}")
+    expect("under investigation" in title and "1 is open" in parsed.text("statement"), f"one that nobody saw: {title}: {parsed.text('statement')}")
     for gone in rounds(sorted(files), ["fixed-0/server_info.json", "restart-0/server_info_2.json"]):
         case = "less-" + gone.replace("/", "-") + ".ptc"
         ingest(box, case, {n: t for n, t in files.items() if n != gone})

@@ -76,6 +76,12 @@ def check_inert(xml, page):
     expect(all(h.startswith("#") for h in parsed.hrefs), "links into the page itself alone")
     expect(all(h[1:] in parsed.ids for h in parsed.hrefs), "every link to have its target")
     expect(len(parsed.ids) == len(set(parsed.ids)), "ids to be unique")
+    for section in parsed.sections:
+        many = re.search(r"(?<![\w.,#-])1 ((known |named |affected |log )?(responses|requests|records|sources|gaps|conflicts|tenants|customers|replicas|"
+                         r"workers|files|rows|facts|items|columns|tables|paths|\w+-seconds)|are|were|have)\b.{,40}", parsed.text(section))
+        expect(not many, f"one to be one in {section}: {many and many[0]}")
+        glued = re.search(r".{,20}[\d)](is|are|was|were)\b", parsed.text(section))
+        expect(not glued, f"a blank before each word in {section}: {glued and glued[0]}")
     css = "".join(re.findall(r"<style>(.*?)</style>", text, re.S))
     for word in ("@import", "url(", "expression"):
         expect(word not in css, f"no {word} in the style")
