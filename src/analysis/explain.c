@@ -165,7 +165,7 @@ static int refs_behind(struct explain *x, const struct finding *f, char letter, 
 static int say_tokens(struct explain *x, const char *what, int64_t n, struct err *err)
 {
 	return n == UNSAID ? buf_printf(&x->text, err, "%s is not known", what)
-			   : buf_printf(&x->text, err, "%s is %" PRId64 " tokens", what, n);
+			   : buf_printf(&x->text, err, "%s is %" PRId64 " token%s", what, n, PLURAL(n));
 }
 
 /* What the policy asks of a prompt, where that is not the engine's limit. */
@@ -179,7 +179,7 @@ static int say_trigger(struct explain *x, const struct finding *f, struct err *e
 	int rc = buf_printf(&x->text, err, " affected[%zu] of the policy %.*s takes ", policy_place(p, f->entry),
 			    TEXT_ARG(policy_id(p)));
 	if (rc == 0 && t == TRIGGER_TOKENS)
-		rc = buf_printf(&x->text, err, "prompts of %" PRId64 " tokens or more.", tokens);
+		rc = buf_printf(&x->text, err, "prompts of %" PRId64 " token%s or more.", tokens, PLURAL(tokens));
 	return rc == 0 && t == TRIGGER_ANY ? buf_printf(&x->text, err, "every request.") : rc;
 }
 
@@ -278,15 +278,16 @@ static int say_builds(struct explain *x, const struct finding *f, struct err *er
 
 static int say_owners(struct explain *x, const struct finding *f, struct err *err)
 {
-	int rc = buf_printf(&x->text, err, "Owners known from page logs: %u, of %u tenants.", f->owner_count,
-			    f->owner_tenants);
+	int rc = buf_printf(&x->text, err, "Owners known from page logs: %u, of %u tenant%s.", f->owner_count,
+			    f->owner_tenants, PLURAL(f->owner_tenants));
 	if (rc == 0 && f->candidate_owners != UNSAID)
 		rc = buf_printf(&x->text, err,
 				" Requests whose content it may have read, because they lived in that pool before: "
 				"%" PRId64 " (an upper bound).",
 				f->candidate_owners);
 	if (rc == 0 && f->candidate_owners != UNSAID && f->foreign_at_most != UNSAID)
-		rc = buf_printf(&x->text, err, " Of their content at most %" PRId64 " tokens.", f->foreign_at_most);
+		rc = buf_printf(&x->text, err, " Of their content at most %" PRId64 " token%s.", f->foreign_at_most,
+				PLURAL(f->foreign_at_most));
 	return rc;
 }
 

@@ -443,7 +443,7 @@ static int gap_strays(struct resolve *r, struct err *err)
 		if (s->limit != UNKNOWN)
 			(void)snprintf(limit, sizeof(limit), ", limit %lld", (long long)s->limit);
 		if (s->input != UNKNOWN)
-			(void)snprintf(length, sizeof(length), "%lld tokens", (long long)s->input);
+			(void)snprintf(length, sizeof(length), "%lld token%s", (long long)s->input, PLURAL(s->input));
 		struct gap g = {.kind = "unattached",
 				.source = s->ref.source,
 				.worker = s->worker,

@@ -198,9 +198,9 @@ static int tell(struct asking *k, struct err *err)
 	if (k->probes)
 		a->gap.effect = arena_printf(
 		    &r->arena,
-		    "of %lld probes of %.*s %lld came to no answer (%.*s): whether it refuses what it must, and keeps "
+		    "of %lld probe%s of %.*s %lld came to no answer (%.*s): whether it refuses what it must, and keeps "
 		    "apart what it is asked, is shown by the others alone",
-		    (long long)a->lines, TEXT_ARG(name), (long long)a->gap.missing, TEXT_ARG(list));
+		    (long long)a->lines, PLURAL(a->lines), TEXT_ARG(name), (long long)a->gap.missing, TEXT_ARG(list));
 	else
 		a->gap.effect = arena_printf(
 		    &r->arena,
@@ -233,9 +233,9 @@ static int tell_more(struct asking *k, struct err *err)
 	if (!k->more)
 		return 0;
 	g.effect = arena_printf(&k->r->arena,
-				"%u more were asked, and did not answer, or not wholly ('query CASE snapshots' and "
+				"%u more %s asked, and did not answer, or not wholly ('query CASE snapshots' and "
 				"'query CASE probes' list them)",
-				k->more);
+				k->more, k->more == 1 ? "was" : "were");
 	return gap_add(k->r, &g, err);
 }
 

@@ -125,16 +125,16 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 		rows_note(r, "The case holds no file of markers: give one with --markers.");
 	else
 		rows_note(r,
-			  "Searched %" PRId64 " records (%" PRId64 " bytes) for the markers of %" PRId64
-			  " files: foreign %" PRId64 ", own %" PRId64 ", unknown %" PRId64
+			  "Searched %" PRId64 " record%s (%" PRId64 " byte%s) for the markers of %" PRId64
+			  " file%s: foreign %" PRId64 ", own %" PRId64 ", unknown %" PRId64
 			  ". A marker that was not seen shows nothing about what was not logged.",
-			  n[5], n[6], n[4], n[0], n[1], n[2]);
+			  n[5], PLURAL(n[5]), n[6], PLURAL(n[6]), n[4], PLURAL(n[4]), n[0], n[1], n[2]);
 	if (n[7])
 		rows_note(r,
 			  "NOTE: of %" PRId64
-			  " foreign sightings no log holds the request's own prompt whole: that it was asked "
+			  " foreign sighting%s no log holds the request's own prompt whole: that it was asked "
 			  "with the marker, and repeated it, is not excluded.",
-			  n[7]);
+			  n[7], PLURAL(n[7]));
 	return add_troubles(c, r, err);
 }
 

@@ -357,8 +357,8 @@ static int run(int argc, char **argv, struct err *err)
 	else
 		rc = rows_close(s.rows, NULL, err);
 	if (!rc && s.here.given_up) {
-		err_set(err, ERR_LIMIT, "%" PRIu64 " records took the expression too many steps and may match, too",
-			s.here.given_up);
+		err_set(err, ERR_LIMIT, "%" PRIu64 " record%s took the expression too many steps and may match, too",
+			s.here.given_up, PLURAL(s.here.given_up));
 		rc = err_hint(err, "write it without repeats inside repeats, such as (a+)+");
 	}
 	match_free(s.here.match);

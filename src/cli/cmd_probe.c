@@ -69,10 +69,11 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	rows_extra(r, "totals", buf_text(&json));
 	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++)
 		if (n[i])
-			rows_note(r, "%" PRId64 " of %" PRId64 " probes %s (%s)", n[i], sum, verdicts[i].says,
-				  verdicts[i].verdict);
+			rows_note(r, "%" PRId64 " of %" PRId64 " probe%s %s (%s)", n[i], sum, PLURAL(sum),
+				  verdicts[i].says, verdicts[i].verdict);
 	if (over)
-		rows_note(r, "%" PRId64 " prompts at or over the limit were answered with text of a model", over);
+		rows_note(r, "%" PRId64 " prompt%s at or over the limit %s answered with text of a model", over,
+			  PLURAL(over), over == 1 ? "was" : "were");
 	rows_note(r,
 		  "A marker that did not come back shows nothing about other requests; one that did is in 'canary' and "
 		  "'scope' too.");

@@ -20,9 +20,9 @@ static int on_file(void *ctx, struct text path)
 static int on_searched(void *ctx, const struct report_searched *s)
 {
 	(void)ctx;
-	printf("searched %" PRIu64 " files (%" PRIu64 " bytes) for %" PRIu64
-	       " names, ids and times of others: 0 found; %" PRIu64 " left out (digits alone, or waived)\n",
-	       s->files, s->bytes, s->names, s->left_out);
+	printf("searched %" PRIu64 " file%s (%" PRIu64 " byte%s) for %" PRIu64
+	       " name%s, ids and times of others: 0 found; %" PRIu64 " left out (digits alone, or waived)\n",
+	       s->files, PLURAL(s->files), s->bytes, PLURAL(s->bytes), s->names, PLURAL(s->names), s->left_out);
 	return 0;
 }
 

@@ -127,8 +127,8 @@ static int finish(struct case_file *c, struct run *run, int64_t now_ns, struct e
 	rows_extra(run->rows, "bytes_lost", text_of(json));
 	if (run->lost)
 		rows_note(run->rows,
-			  "LOST: %" PRIu64 " of %" PRIu64 " bytes; 'pagetrail gaps' says what that takes away",
-			  run->lost, run->of);
+			  "LOST: %" PRIu64 " of %" PRIu64 " byte%s; 'pagetrail gaps' says what that takes away",
+			  run->lost, run->of, PLURAL(run->of));
 	else
 		rows_note(run->rows, "no byte of evidence is lost");
 	rows_note(run->rows, "journal head %s", hex);

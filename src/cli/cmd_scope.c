@@ -57,15 +57,16 @@ static int add_losses(struct case_file *c, struct rows *r, struct buf *totals, s
 		n[i] = sql_get_int(s, i);
 	if (n[6])
 		rows_note(r,
-			  "NOTE: up to %" PRId64 " of the %" PRId64 " responses may be counted twice: no id joins what "
+			  "NOTE: up to %" PRId64 " of the %" PRId64
+			  " response%s may be counted twice: no id joins what "
 			  "gateways and engines say of them ('pagetrail gaps').",
-			  n[6], n[7]);
+			  n[6], n[7], PLURAL(n[7]));
 	if (n[0] + n[1] + n[2] + n[3])
 		rows_note(r,
 			  "not known for want of records: the trigger of %" PRId64 " response%s, the build of %" PRId64
 			  ", the pages read of %" PRId64 ", delivery of %" PRId64 "; %" PRId64 " of %" PRId64
-			  " workers left a page log",
-			  n[0], PLURAL(n[0]), n[1], n[2], n[3], n[5], n[4]);
+			  " worker%s left a page log",
+			  n[0], PLURAL(n[0]), n[1], n[2], n[3], n[5], n[4], PLURAL(n[4]));
 	rc = buf_printf(totals, err,
 			",\"unknown\":{\"T\":%" PRId64 ",\"A\":%" PRId64 ",\"L\":%" PRId64 ",\"D\":%" PRId64
 			"},\"counted_twice_at_most\":%" PRId64 ",\"workers\":%" PRId64

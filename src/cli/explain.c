@@ -126,7 +126,7 @@ static int quotes(struct printer *p, struct text refs, struct err *err)
 	}
 	say_alike(p);
 	if (left)
-		printf("      and %zu more records: --json lists them\n", left);
+		printf("      and %zu more record%s: --json lists %s\n", left, PLURAL(left), left == 1 ? "it" : "them");
 	return 0;
 }
 

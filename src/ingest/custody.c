@@ -372,8 +372,8 @@ int custody_reached(struct custody *k, int64_t source, uint64_t bytes, struct er
 {
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	char reason[96];
-	snprintf(reason, sizeof(reason), "not read to its end: the first %llu bytes are here",
-		 (unsigned long long)bytes);
+	snprintf(reason, sizeof(reason), "not read to its end: the first %llu byte%s %s here",
+		 (unsigned long long)bytes, PLURAL(bytes), bytes == 1 ? "is" : "are");
 	int rc = sql_prepare(&s, k->c, "UPDATE source SET reason=?2 WHERE source=?1 AND status='reading'", err);
 	if (rc == 0)
 		rc = sql_int(s, 1, source, err);

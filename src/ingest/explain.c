@@ -50,8 +50,8 @@ static int count_bids(struct explain *x, struct text head, size_t i)
 	unsigned strong = 0, weak = 0, records = 0, first = 0;
 	if (x->f.list[i]->shape == SHAPE_BINARY) {
 		detect_binary(&x->f, p, head, &records, &strong, &weak);
-		return strong + weak ? say(x, "  %s: %u strong, %u weak of the first %u records", x->f.list[i]->name,
-					   strong, weak, records)
+		return strong + weak ? say(x, "  %s: %u strong, %u weak of the first %u record%s", x->f.list[i]->name,
+					   strong, weak, records, PLURAL(records))
 				     : 0;
 	}
 	struct text rest = text_from(head, bom_length(head)), line, sample = {NULL, 0};
@@ -71,8 +71,8 @@ static int count_bids(struct explain *x, struct text head, size_t i)
 	if (!strong && !weak)
 		return 0;
 	x->bidders++;
-	return say(x, "  %s: %u strong, %u weak of %u records; first in line %u: %.*s", x->f.list[i]->name, strong,
-		   weak, records, first, TEXT_ARG(sample));
+	return say(x, "  %s: %u strong, %u weak of %u record%s; first in line %u: %.*s", x->f.list[i]->name, strong,
+		   weak, records, PLURAL(records), first, TEXT_ARG(sample));
 }
 
 static int on_event(void *ctx, const struct event *e, struct err *err)
@@ -212,7 +212,8 @@ static int explain_member(struct explain *x, struct source *src, const struct me
 	if (d.runner_up)
 		rc = say(x, "runner-up: %s, score %u", d.runner_up->name, d.runner_up_score);
 	if (rc == 0 && known)
-		rc = say(x, "format: %s, score %u of %u records", stack_name(&stack, name), d.score, d.records);
+		rc = say(x, "format: %s, score %u of %u record%s", stack_name(&stack, name), d.score, d.records,
+			 PLURAL(d.records));
 	else if (rc == 0)
 		rc =
 		    say(x, "not recognised: %s%s%s", d.reason, d.best ? "; best bid " : "", d.best ? d.best->name : "");

@@ -136,7 +136,8 @@ int journal_source(struct session *s, const struct source_result *r, const struc
 static void say_goes_on(struct stored *st, struct source_result *r, const struct replay_end *was)
 {
 	char tmp[128];
-	snprintf(tmp, sizeof(tmp), "its file has grown: %llu bytes were known", (unsigned long long)was->bytes);
+	snprintf(tmp, sizeof(tmp), "its file has grown: %llu byte%s of it %s known", (unsigned long long)was->bytes,
+		 PLURAL(was->bytes), was->bytes == 1 ? "was" : "were");
 	struct text t = arena_text(&st->arena, text_of(tmp));
 	if (!r->reason.len && t.ptr)
 		r->reason = t;

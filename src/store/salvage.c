@@ -414,8 +414,8 @@ static int mark_row(struct walk *w, const struct one *o, struct err *err)
 	char reason[200] = "";
 	if (o->lost)
 		snprintf(reason, sizeof(reason),
-			 "salvaged from a damaged case: %" PRIu64 " of its %" PRIu64 " bytes are lost", o->lost,
-			 o->bytes);
+			 "salvaged from a damaged case: %" PRIu64 " of its %" PRIu64 " byte%s %s lost", o->lost,
+			 o->bytes, PLURAL(o->bytes), o->lost == 1 ? "is" : "are");
 	else if (!o->sealed && !o->has_row)
 		snprintf(reason, sizeof(reason), "salvaged from a damaged case: what it was is lost");
 	else if (o->differs)
@@ -628,7 +628,7 @@ static int note_pages(struct walk *w, struct err *err)
 	}
 	if (r)
 		return r;
-	snprintf(what, sizeof(what), "%" PRIu64 " of its pages are not as they were written", n);
+	snprintf(what, sizeof(what), "%" PRIu64 " of its pages %s not as written", n, n == 1 ? "is" : "are");
 	return w->v->sink->note(w->v->sink->ctx, TEXT("the damaged case"), text_of(what));
 }
 

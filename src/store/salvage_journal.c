@@ -233,8 +233,8 @@ static int note_break(struct salvage *v, const struct journal_walk *w, unsigned 
 		return 0;
 	snprintf(what, sizeof(what),
 		 "the chain holds up to row %" PRId64 "; %" PRId64
-		 " rows behind it are kept as texts that prove nothing%s",
-		 w->expect - 1, w->behind, holes ? "; others cannot be read" : "");
+		 " row%s behind it: kept as text that proves nothing%s",
+		 w->expect - 1, w->behind, PLURAL(w->behind), holes ? "; others cannot be read" : "");
 	return v->sink->note(v->sink->ctx, TEXT("journal"), text_of(what));
 }
 
