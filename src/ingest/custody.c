@@ -240,7 +240,7 @@ int custody_finish(struct custody *k, const struct source_result *r, const unsig
 	struct known *e = custody_find(k, r->source);
 	if (e) {
 		e->pending = false;
-		e->touched = true;
+		e->came = e->touched = true;
 		e->failed = r->status == SOURCE_FAILED;
 		e->traits = custody_traits(r);
 		e->stored_bytes = r->stored_bytes;

@@ -31,7 +31,8 @@ struct known { /* one source that is in the case, or on its way into it */
 	bool repeats; /* all of it is duplicate: it has no events */
 	bool failed;  /* not all could be read */
 	bool seam;    /* no file: lines of other sources (seam.h) */
-	bool touched; /* it came, or changed, in this run */
+	bool came;    /* it was read in this run */
+	bool touched; /* so it was, or it has another name or path */
 	bool stale;   /* reading, and its file holds other bytes now */
 };
 

@@ -77,6 +77,9 @@ int known_report(struct session *s, int64_t source, struct text path, const stru
 	}
 	if (rc == 0) {
 		bool same = !was.len;
+		struct known *e = custody_find(&s->custody, source);
+		if (e && !same)
+			e->touched = true;
 		if (beginning)
 			snprintf(reason, sizeof(reason), "the beginning of source %lld, which its file held before",
 				 (long long)source);

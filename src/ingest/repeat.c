@@ -103,8 +103,7 @@ static void say(char *out, size_t size, int64_t whole, struct text path)
 		 path.ptr ? path.ptr : "");
 }
 
-/* The whole that a reason names; 0 none. */
-static int64_t whole_of(struct text reason)
+int64_t repeat_whole(struct text reason)
 {
 	int64_t v = 0;
 	if (!text_starts(reason, REPEATS))
@@ -144,7 +143,7 @@ int journal_row(struct session *s, int64_t source, struct err *err)
 static int mark(struct session *s, const struct source_result *part, const struct source_result *whole, struct err *err)
 {
 	char reason[400];
-	int64_t named = whole_of(part->reason);
+	int64_t named = repeat_whole(part->reason);
 	if (named && custody_find(&s->custody, named))
 		return 0;                                          /* said already */
 	bool failed = status_of(s, part->source) == SOURCE_FAILED; /* has a reason of its own */
@@ -324,7 +323,7 @@ static int find_part(struct session *s, int64_t whole, int64_t *ret, struct err 
 			continue;
 		arena_init(&a, 0);
 		rc = custody_row(k, k->known[i].source, &row, &a, err);
-		if (rc == 0 && whole_of(row.reason) == whole)
+		if (rc == 0 && repeat_whole(row.reason) == whole)
 			*ret = row.source;
 		arena_done(&a);
 	}

@@ -26,5 +26,7 @@ int repeat_look(struct session *s, const struct source_result *r, const struct s
 int repeat_release(struct session *s, int64_t whole, struct err *err) MUST_CHECK;
 /* The source has another name or worker: it, and those that repeat it, are looked at again, and go to the journal. */
 int repeat_again(struct session *s, int64_t source, struct err *err) MUST_CHECK;
+/* The source that such a reason names; 0 none. */
+int64_t repeat_whole(struct text reason);
 /* Sources that were being read when a run was stopped, and whose files hold other bytes now. */
 int repeat_give_up(struct session *s, struct err *err) MUST_CHECK;

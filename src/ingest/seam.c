@@ -14,7 +14,6 @@
 
 #include "pagetrail/array.h"
 #include "pagetrail/evidence.h"
-#include "repeat.h"
 
 enum { PARTS_MAX = 16 };
 
@@ -49,7 +48,7 @@ struct seams {
 	struct session *s;
 	struct arena arena;
 	struct seam_file *files;
-	size_t n_files, cap_files;
+	size_t n_files;
 	struct cut *cuts; /* of the files at hand */
 	size_t n_cuts, cap_cuts;
 	struct chain *chains;
@@ -111,97 +110,6 @@ int seam_ends(struct session *s, int64_t source, const struct unended *list, siz
 		rc = run(&x, "INSERT INTO seam(source, byte_off, byte_len, record) VALUES(?1, ?2, ?3, ?4)", v, 4, err);
 	}
 	return rc;
-}
-
-/* --- the files --- */
-
-/* What files of one rotation have in common: in an archive its own folders count. */
-static struct text key_of(struct arena *a, struct text path, struct rotation *ret_name)
-{
-	size_t bang = text_rfind_char(path, '!');
-	struct rotation r = *ret_name = rotation_of(bang == SIZE_MAX ? path : text_from(path, bang + 1));
-	size_t dot = text_find_char(r.tail, '.', 0);
-	struct text end = dot == SIZE_MAX ? TEXT("") : text_from(r.tail, dot); /* x-20261201.log is one of x.log */
-	char *key = arena_alloc(a, r.stem.len + end.len + 1);
-	if (!key)
-		return (struct text){NULL, 0};
-	memcpy(key, r.stem.ptr, r.stem.len);
-	memcpy(key + r.stem.len, end.ptr, end.len);
-	return (struct text){key, r.stem.len + end.len};
-}
-
-static const struct wrapper *outermost(const struct session *s, struct text format)
-{
-	struct stack stack;
-	const struct wrapper *w;
-	if (!stack_find(format, s->formats.list, s->formats.n, s->o->wrappers, s->o->n_wrappers, &stack) || !stack.n)
-		return NULL;
-	w = stack.wrap[0];
-	return w->shape == SHAPE_LINES && !w->frame ? w : NULL;
-}
-
-static int number_cmp(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
-static int touched_now(struct seams *x, struct numbers *ret, struct err *err)
-{
-	const struct custody *k = &x->s->custody;
-	int rc = 0;
-	for (size_t i = 0; i < k->n && rc == 0; i++) {
-		if (!k->known[i].touched)
-			continue;
-		rc = grow_array((void **)&ret->at, &ret->cap, ret->n, sizeof(*ret->at), err);
-		if (rc == 0)
-			ret->at[ret->n++] = k->known[i].source;
-	}
-	if (ret->n)
-		qsort(ret->at, ret->n, sizeof(*ret->at), number_cmp);
-	return rc;
-}
-
-/* Whose records are all another source's has no end of its own. */
-#define FILES_SQL                                                                                                  \
-	"SELECT source, path, format, worker, worker_alias, bytes FROM source WHERE container <> '" CONTAINER_SEAM \
-	"' "                                                                                                       \
-	"AND bytes > 0 AND status IN ('ingested', 'unrecognised') AND coalesce(reason, '') NOT GLOB '" REPEATS "*'"
-
-static int load_files(struct seams *x, const struct numbers *touched, bool all, struct err *err)
-{
-	CLEANUP(sql_endp) struct sql *q = NULL;
-	int rc = prepare(x, &q, FILES_SQL, NULL, 0, err);
-	while (rc == 0 && (rc = sql_step(q, err)) == 1) {
-		struct text format = sql_get_text(q, 2);
-		const struct wrapper *w = outermost(x->s, format);
-		if (format.len && !w) {
-			rc = 0;
-			continue;
-		}
-		rc = grow_array((void **)&x->files, &x->cap_files, x->n_files, sizeof(*x->files), err);
-		if (rc < 0)
-			break;
-		int64_t source = sql_get_int(q, 0);
-		struct seam_file *f = &x->files[x->n_files++];
-		*f = (struct seam_file){.source = source, .wrap = w, .bytes = (uint64_t)sql_get_int(q, 5)};
-		f->path = arena_text(&x->arena, sql_get_text(q, 1));
-		f->worker = arena_text(&x->arena, sql_get_text(q, 3));
-		f->alias = arena_text(&x->arena, sql_get_text(q, 4));
-		f->key = key_of(&x->arena, f->path, &f->name);
-		f->touched =
-		    all || (touched->n && bsearch(&source, touched->at, touched->n, sizeof(source), number_cmp));
-		if (!f->path.ptr || !f->worker.ptr || !f->alias.ptr || !f->key.ptr)
-			rc = err_nomem(err);
-	}
-	return rc;
-}
-
-static int file_cmp(const void *a, const void *b)
-{
-	const struct seam_file *x = a, *y = b;
-	int c = text_cmp(x->key, y->key);
-	return c ? c : x->source < y->source ? -1 : x->source > y->source;
 }
 
 /* --- which records are cut --- */
@@ -278,23 +186,13 @@ static bool in_chain(const struct chain *c, size_t file)
 	return false;
 }
 
-/* Which is the older one by its name: -1 a, 1 b, 0 the names do not tell. */
-static int by_name(const struct seam_file *a, const struct seam_file *b)
-{
-	const struct rotation *x = &a->name, *y = &b->name;
-	if (x->dated && y->dated)
-		return x->index != y->index ? (x->index < y->index ? -1 : 1) : text_cmp(x->tail, y->tail);
-	if (x->dated != y->dated)
-		return x->numbered || y->numbered ? 0 : x->dated ? -1 : 1;
-	return x->index > y->index ? -1 : x->index < y->index;
-}
-
-/* The rest in this file, if it may be the next one: 1. */
+/* The rest in this file, if it may be the next one: 1; 2 a doubt. */
 static int look_at(struct seams *x, const struct chain *c, const struct cut *cut, int64_t after_ns, size_t file,
 		   struct seam_rest *ret, struct err *err)
 {
-	struct seam_file *before = &x->files[c->part[c->n - 1].file], *f = &x->files[file];
+	const struct seam_file *before = &x->files[c->part[c->n - 1].file];
 	const struct wrapper *w = x->files[cut->file].wrap;
+	struct seam_file *f = &x->files[file];
 	*ret = (struct seam_rest){0};
 	if (in_chain(c, file) || !of_one_worker(&x->files[cut->file], f) || (f->wrap && f->wrap != w))
 		return 0;
@@ -302,15 +200,11 @@ static int look_at(struct seams *x, const struct chain *c, const struct cut *cut
 	if (rc < 0 || f->first_ns == TIME_UNKNOWN || f->first_ns < after_ns - SEAM_APART_NS ||
 	    f->first_ns > after_ns + SEAM_APART_NS)
 		return rc;
-	rc = seam_look(x->s, w, before, err);
-	if (rc == 0)
-		rc = seam_rest(x->s, w, f, buf_text(&cut->facts), after_ns, ret, err);
+	rc = seam_rest(x->s, w, f, buf_text(&cut->facts), after_ns, ret, err);
 	/* Docker gives all pieces of a record one time */
-	bool older = rc == 1 && ret->first_ns == after_ns && by_name(f, before) < 0;
-	if (rc != 1 || (!older && close_by(before, f, ret->first_ns - after_ns)))
+	if (rc != 1 || ret->first_ns != after_ns || seam_older(f, before) >= 0)
 		return rc;
-	free(ret->lines.at);
-	*ret = (struct seam_rest){0};
+	seam_rest_done(ret);
 	return 0;
 }
 
@@ -320,38 +214,7 @@ static int nearer(const struct seam_file *a, const struct seam_rest *of_a, const
 {
 	if (of_a->first_ns != of_b->first_ns)
 		return of_a->first_ns < of_b->first_ns ? -1 : 1;
-	return by_name(a, b);
-}
-
-/* Of all files the one in which it goes on next: 1. Two that are equally near: none. */
-static int next_part(struct seams *x, const struct chain *c, const struct cut *cut, int64_t after_ns, size_t from,
-		     size_t to, struct seam_rest *ret, size_t *ret_file, struct err *err)
-{
-	bool tie = false;
-	int rc = 0;
-	*ret = (struct seam_rest){0};
-	for (size_t i = from; i < to && rc >= 0; i++) {
-		struct seam_rest r;
-		rc = look_at(x, c, cut, after_ns, i, &r, err);
-		if (rc != 1)
-			continue;
-		int which = -1;
-		if (ret->lines.n)
-			which = nearer(&x->files[i], &r, &x->files[*ret_file], ret);
-		tie = which == 0 || (which > 0 && tie);
-		if (which < 0) {
-			free(ret->lines.at);
-			*ret = r;
-			*ret_file = i;
-		} else {
-			free(r.lines.at);
-		}
-	}
-	if (rc >= 0 && ret->lines.n && !tie)
-		return 1;
-	free(ret->lines.at);
-	*ret = (struct seam_rest){0};
-	return MIN(rc, 0);
+	return seam_older(a, b);
 }
 
 /* The record that this file ends in the middle of is the one that goes on in it. */
@@ -360,6 +223,41 @@ static void mark_inside(struct seams *x, size_t file, const struct spans *lines)
 	for (size_t i = 0; i < x->n_cuts; i++)
 		if (x->cuts[i].file == file && x->cuts[i].part.lines.at[0].off == lines->at[0].off)
 			x->cuts[i].inside = true;
+}
+
+/* Of all files the one in which it goes on next: 1. It has to be the nearest: where it cannot be that one, or two are equally near, or
+ * one may be it that is not understood, it is none. */
+static int next_part(struct seams *x, const struct chain *c, const struct cut *cut, int64_t after_ns, size_t from,
+		     size_t to, struct seam_rest *ret, size_t *ret_file, struct err *err)
+{
+	struct seam_file *before = &x->files[c->part[c->n - 1].file];
+	bool doubt = false, tie = false;
+	int rc = 0;
+	*ret = (struct seam_rest){0};
+	for (size_t i = from; i < to && rc >= 0; i++) {
+		struct seam_rest r;
+		rc = look_at(x, c, cut, after_ns, i, &r, err);
+		doubt |= rc == 2;
+		if (rc != 1)
+			continue;
+		int which = ret->lines.n ? nearer(&x->files[i], &r, &x->files[*ret_file], ret) : -1;
+		tie = which == 0 || (which > 0 && tie);
+		if (which < 0) {
+			seam_rest_done(ret);
+			*ret = r;
+			*ret_file = i;
+		} else {
+			seam_rest_done(&r);
+		}
+	}
+	if (rc >= 0 && ret->lines.n) {
+		mark_inside(x, *ret_file, &ret->lines);
+		rc = seam_look(x->s, x->files[cut->file].wrap, before, err);
+		if (rc == 0 && !doubt && !tie && close_by(before, &x->files[*ret_file], ret->first_ns - after_ns))
+			return 1;
+	}
+	seam_rest_done(ret);
+	return MIN(rc, 0);
 }
 
 static void chain_free(struct chain *c)
@@ -391,7 +289,6 @@ static int follow(struct seams *x, const struct cut *cut, size_t from, size_t to
 		rc = next_part(x, ret, cut, after_ns, from, to, &r, &file, err);
 		if (rc != 1)
 			return rc;
-		mark_inside(x, file, &r.lines);
 		bytes += r.bytes;
 		ret->part[ret->n++] = (struct part){file, r.lines, r.bytes};
 		after_ns = r.last_ns;
@@ -601,7 +498,7 @@ static int read_again(struct seams *x, int64_t source, struct err *err)
 		rc = run(x, "DELETE FROM reject WHERE source = ?1", &source, 1, err);
 	if (rc == 0)
 		rc = ingest_again(x->s->c, o, source, &now, err);
-	if (rc == 0 && k && k->touched && o->on_joined)
+	if (rc == 0 && k && k->came && o->on_joined)
 		o->on_joined(o->ctx, &was, &now);
 	arena_done(&arena);
 	return rc ? rc : journal_row(x->s, source, err);
@@ -683,13 +580,10 @@ static void forget(struct seams *x)
 	x->n_cuts = x->n_chains = x->before.n = x->changed.n = 0;
 }
 
-/* The files [from, to), which have one key. */
+/* The files [from, to), which are those of one log. */
 static int join_files(struct seams *x, size_t from, size_t to, struct err *err)
 {
-	bool touched = false;
-	for (size_t i = from; i < to; i++)
-		touched = touched || x->files[i].touched;
-	if (!touched)
+	if (!x->files[from].touched)
 		return 0;
 	int rc = to - from > 1 ? plan(x, from, to, err) : 0;
 	if (rc == 0)
@@ -714,24 +608,17 @@ static int drop_strays(struct seams *x, struct err *err)
 
 static int join_all(struct seams *x, bool all, struct err *err)
 {
-	struct numbers touched = {0}, any = {0};
-	int rc = all ? drop_strays(x, err) : touched_now(x, &touched, err);
-	if (rc == 0 && (all || touched.n))
-		rc = list_numbers(x, "SELECT 1 FROM seam LIMIT 1", 0, &any, err);
-	if (rc == 0 && any.n)
-		rc = load_files(x, &touched, all, err);
-	if (x->n_files)
-		qsort(x->files, x->n_files, sizeof(*x->files), file_cmp);
+	int rc = all ? drop_strays(x, err) : 0;
+	if (rc == 0)
+		rc = seam_files(x->s, all, &x->arena, &x->files, &x->n_files, err);
 	for (size_t i = 0, k; i < x->n_files && rc == 0; i = k) {
-		for (k = i + 1; k < x->n_files && text_eq(x->files[k].key, x->files[i].key);)
+		for (k = i + 1; k < x->n_files && x->files[k].group == x->files[i].group;)
 			k++;
 		if (session_stopped(x->s))
 			rc = err_set(err, ERR_INTERRUPTED, "stopped by a signal");
 		else
 			rc = join_files(x, i, k, err);
 	}
-	free(touched.at);
-	free(any.at);
 	return rc;
 }
 

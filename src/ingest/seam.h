@@ -7,7 +7,7 @@
  * the rest says, which is text of a client and may imitate a record.
  *
  * Only what is surely one record is joined. The files have the same folder (of an archive: its folder in there) and the same
- * name but for what the rotation adds, are of the same worker and in the same wrapper of lines; the pieces are of the same
+ * name but for what the rotation adds, or such that hold the same bytes (a log was collected twice); they are of the same worker and in the same wrapper of lines; the pieces are of the same
  * origin, nothing that is not understood lies between them, and their times are as close as limits.h says. Everything else
  * stays torn, and a gap: where a file is missing between them, a record is longer than SEAM_MAX_BYTES, the runtime's clock was
  * put back in between, its lines have no times, or an archive holds the one file and a folder the other one. Pieces that an inner
@@ -29,17 +29,28 @@ int seam_ends(struct session *s, int64_t source, const struct unended *list, siz
  */
 int seam_join(struct session *s, struct err *err) MUST_CHECK;
 
-/* --- seam_find.c: what the stored lines say --- */
+/* --- seam_files.c: which files are those of one log --- */
 
 struct seam_file {
 	int64_t source;
-	struct text path, key, worker, alias; /* key: what files of one rotation have in common */
+	struct text path, worker, alias;
 	struct rotation name;
 	const struct wrapper *wrap; /* NULL: nothing in it was recognised */
 	uint64_t bytes;
-	bool touched, looked;
+	size_t group; /* of the files of one log */
+	bool touched; /* one of the group came or changed in this run */
+	bool looked;
 	int64_t first_ns, last_ns; /* when its first and last line were seen; TIME_UNKNOWN */
 };
+
+/* All that may have lines of a record that is cut, group by group; none where no record is cut, or nothing was touched. all:
+ * everything counts as touched. *ret is the caller's to free, its texts live in a. */
+int seam_files(struct session *s, bool all, struct arena *a, struct seam_file **ret, size_t *ret_n,
+	       struct err *err) MUST_CHECK;
+/* Which is the older one by its name: -1 a, 1 b, 0 the names do not tell. */
+int seam_older(const struct seam_file *a, const struct seam_file *b);
+
+/* --- seam_find.c: what the stored lines say --- */
 
 /* Fills first_ns and last_ns, by this wrapper. */
 int seam_look(struct session *s, const struct wrapper *w, struct seam_file *f, struct err *err) MUST_CHECK;
@@ -53,6 +64,8 @@ struct seam_rest { /* how a record that is cut goes on in a file */
 	int64_t first_ns, last_ns;
 	bool ends; /* in this file */
 };
-/* The first lines of this origin up to the end of their record, when they come close behind after_ns: 1; 0 none. */
+/* The first lines of this origin up to the end of their record, when they come close behind after_ns: 1; 0 none; 2 there may be some: a
+ * line is not understood, or it is too much. *ret is to be done with. */
 int seam_rest(struct session *s, const struct wrapper *w, const struct seam_file *f, struct text facts,
 	      int64_t after_ns, struct seam_rest *ret, struct err *err) MUST_CHECK;
+void seam_rest_done(struct seam_rest *r);

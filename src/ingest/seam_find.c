@@ -220,19 +220,27 @@ int seam_end(struct session *s, const struct seam_file *f, const struct spans *s
 	return rc < 0 ? rc : good && found;
 }
 
-/* One more line of the origin: 1 it is the last one, 0 go on, 2 it does not fit. */
+/* What a line is to a record that is cut. */
+enum { GOES_ON = 0, ENDS = 1, DOUBT = 2, FAR_OFF = 3 };
+
+static bool is_near(int64_t ns, int64_t after_ns)
+{
+	return ns >= after_ns && ns - after_ns <= SEAM_APART_NS;
+}
+
+/* One more line of the origin. */
 static int add_line(struct seam_rest *r, const struct piece *p, uint64_t off, uint64_t len, int64_t after_ns,
 		    struct err *err)
 {
-	if (!r->lines.n && (p->ts < after_ns || p->ts - after_ns > SEAM_APART_NS))
-		return 2;
+	if (!r->lines.n && !is_near(p->ts, after_ns))
+		return FAR_OFF;
 	if (!r->lines.n)
 		r->first_ns = p->ts;
 	r->last_ns = p->ts;
 	r->bytes += len;
 	r->ends = !p->more;
 	int rc = spans_add(&r->lines, off, len, err);
-	return rc < 0 ? rc : r->lines.n > JOIN_RUNS_MAX ? 2 : r->ends;
+	return rc < 0 ? rc : r->lines.n > JOIN_RUNS_MAX ? DOUBT : r->ends ? ENDS : GOES_ON;
 }
 
 int seam_rest(struct session *s, const struct wrapper *w, const struct seam_file *f, struct text facts,
@@ -245,23 +253,26 @@ int seam_rest(struct session *s, const struct wrapper *w, const struct seam_file
 	int rc;
 	*ret = (struct seam_rest){0};
 	while ((rc = lines_next(&l, &line, &off, err)) == 1) {
-		rc = take_apart(s, w, line, &p, err);
+		rc = take_apart(s, w, line, &p, err); /* 0 nothing is in it, 2 a doubt */
 		if (rc == 1 && text_eq(buf_text(&p.facts), facts))
 			rc = add_line(ret, &p, off, line.len, after_ns, err);
 		else if (rc == 1)
-			rc = !ret->lines.n && p.ts > after_ns && p.ts - after_ns > SEAM_APART_NS ? 2 : 0;
-		if (rc == 0 && off > JOIN_SPAN_MAX_BYTES)
-			rc = 2;
-		if (rc != 0)
+			rc = !ret->lines.n && p.ts > after_ns && !is_near(p.ts, after_ns) ? FAR_OFF : GOES_ON;
+		if (rc == GOES_ON && off > JOIN_SPAN_MAX_BYTES)
+			rc = DOUBT;
+		if (rc != GOES_ON)
 			break;
 	}
 	buf_done(&l.b);
 	buf_done(&p.facts);
-	/* 1: it ends; 0: nothing comes behind its last line */
-	bool found = rc >= 0 && rc < 2 && ret->lines.n;
-	if (!found) {
-		free(ret->lines.at);
-		ret->lines = (struct spans){0};
-	}
-	return rc < 0 ? rc : found;
+	if (rc == ENDS || (rc == GOES_ON && ret->lines.n)) /* or nothing comes behind its last line */
+		return 1;
+	seam_rest_done(ret);
+	return rc == FAR_OFF ? 0 : rc;
+}
+
+void seam_rest_done(struct seam_rest *r)
+{
+	free(r->lines.at);
+	*r = (struct seam_rest){0};
 }

@@ -196,7 +196,7 @@ def what_is_not_joined(box):
 
     def never(name, files, why, told=True):
         put(box, files)
-        box.run("ingest", name, "in")
+        box.run("ingest", name, "in", code=(0, 3))
         check(box, name, joined=0)
         expect(gaps(box, name) or not told, f"{why}: told as a gap")
 
@@ -224,6 +224,11 @@ def what_is_not_joined(box):
     put(box, shifted(share - 1, step=step))
     box.run("ingest", "shared.ptc", "in")
     check(box, "shared.ptc", joined=1)
+    # a file in between of which it is not sure that it goes on there: what comes behind it is not the rest either
+    never("tiny.ptc", {OLDER: b"".join(lines[:cut + 2]), OLD: b"".join(lines[cut + 2:cut + 4]), NEW: b"".join(lines[cut + 4:])},
+          "a file that is too short to be sure")
+    never("doubt.ptc", {OLDER: b"".join(lines[:cut + 2]), OLD: lines[cut + 2] + b"2026-09-14T03:1 not a line of it\n" + lines[cut + 3],
+                        NEW: b"".join(lines[cut + 4:])}, "a file that is not understood in between")
     # of another worker, another container, another stream; and a line that nobody understands where a piece may be
     never("folder.ptc", halves(lines, cut + 5, new=FOLDER.replace("decode-0", "decode-1") + "0.log"), "another pod")
     never("restart.ptc", halves(lines, cut + 5, new=FOLDER + "1.log"), "another start of the container")
@@ -279,6 +284,34 @@ def other_ways(box, want):
             for i in order:
                 box.run("ingest", case, "in/" + names[i], code=(0, 3))
             expect(check(box, case, want) == digest, f"{case}: whichever comes first")
+
+
+def collected_twice(box):
+    """Two days, two folders: what the first one has, the second has under other names, and goes on."""
+    lines, cut = log(cri, n=60)
+    more = [k for k, x in enumerate(lines) if b"r40" in x][0]
+    second = cri(START + 60 * S, imitating(60, START + 60 * S))
+    lines += second + cri(START + 61 * S, receive(61, START + 61 * S)) + cri(START + 90 * S, receive(62, START + 90 * S))
+    end = len(lines) - len(second)
+    put(box, {NEW: b"".join(lines)})
+    box.run("ingest", "of-twice.ptc", "in")
+    want = events(box, "of-twice.ptc")
+    a, b, c = b"".join(lines[:cut + 3]), b"".join(lines[cut + 3:end]), b"".join(lines[end:])
+    part = b"".join(lines[cut + 3:more])
+    days = {"day1": {OLD: a, NEW: part}, "day2": {OLDER + ".gz": gzip.compress(a), OLD: b, NEW: c}}
+    late = {"day1": {OLD: a}, "day2": {OLD: a, NEW: b + c}}
+    for name, folders, joined in (("twice", days, 2), ("late", late, 1)):
+        shutil.rmtree(box.path("in"))
+        for day, files in folders.items():
+            for path, data in files.items():
+                box.write(f"in/{day}/{path}", data)
+        box.run("ingest", f"{name}.ptc", "in")
+        digest = check(box, f"{name}.ptc", want, joined)
+        for order in (["day1", "day2"], ["day2", "day1"]):
+            case = f"{name}-{order[0]}.ptc"
+            for day in order:
+                box.run("ingest", case, "in/" + day)
+            expect(check(box, case, want, joined) == digest, f"{case}: whichever day comes first")
 
 
 def taken_apart(box, want):
@@ -383,6 +416,7 @@ with Box() as box:
     want = every_packing(box)
     what_is_not_joined(box)
     other_ways(box, want)
+    collected_twice(box)
     taken_apart(box, want)
     at_the_limit(box)
     killed(box)
