@@ -2,6 +2,7 @@
 # Two commands: `make demo` and `make check`. Everything else is for people who work on the project.
 BUILD ?= build
 export LC_ALL = C.UTF-8
+export BUILD
 
 .PHONY: all setup demo check check-all bench fuzz format clean
 all: setup

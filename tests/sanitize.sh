@@ -10,6 +10,8 @@ build=build-sanitize
 flags='-g1 -fno-sanitize-recover=all'
 CC=clang CXX=clang++ CFLAGS=$flags CXXFLAGS=$flags MESON_ARGS="-Db_sanitize=address,undefined \
 	-Db_lundef=false -Doptimization=0" sh src/setup.sh "$build"
+ninja -C "$build" src/cli/pagetrail
+sh tests/alike.sh "${BUILD:-build}/src/cli/pagetrail" "$build/src/cli/pagetrail"
 # a shorter list of freed blocks: most runs end long before it is full
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:quarantine_size_mb=32 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 if [ $# -gt 0 ]; then
