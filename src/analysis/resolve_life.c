@@ -229,9 +229,18 @@ static int64_t life_fits(const struct resolve *r, const struct life *l, const st
 	return gap <= layer_ns(r, l, g) ? gap + here_closed : -1; /* an open one goes before a closed one */
 }
 
+/* A beginning that is there already: with the very time, finer than seconds, or behind the end of its request. */
+static bool is_copy_of_start(const struct life *l, const struct gseen *g)
+{
+	return g->what == G_STARTED && g->at != UNKNOWN && l->start_source == g->from && l->opened == g->at &&
+	       (g->at % NS_PER_S || (l->final_source == g->from && l->finished > g->at));
+}
+
 /* The same record once more (exporters deliver twice). */
 static bool is_copy(const struct resolve *r, const struct life *l, const struct gseen *g)
 {
+	if (is_copy_of_start(l, g))
+		return true;
 	return is_final(g) && l->final_source == g->from && l->hi == g->hi && life_status(r, l) == g->status &&
 	       (l->input == g->input || g->input == UNKNOWN) && (l->output == g->output || g->output == UNKNOWN) &&
 	       (l->bytes_out == g->bytes_out || g->bytes_out == UNKNOWN) && (!g->tenant || l->tenant == g->tenant);

@@ -95,6 +95,23 @@ static void test_sorted_lines(void **state)
 	}
 }
 
+/* A collector that delivers a stretch of lines again. */
+static void test_delivered_twice(void **state)
+{
+	(void)state;
+	int64_t g = source("router.log", NULL, NULL);
+	for (int i = 0; i < 2; i++) {
+		put(g, EVENT_GATEWAY, 20, "what=started gateway_id=x");
+		put(g, EVENT_GATEWAY, 30, "what=finished gateway_id=x status=200");
+	}
+	for (int i = 0; i < 2; i++)
+		put(g, EVENT_GATEWAY, 40.25, "what=started gateway_id=y");
+	put(g, EVENT_GATEWAY, 40.5, "what=finished gateway_id=y status=200");
+	resolve();
+	assert_string_equal(rows("SELECT r.name, status FROM request r JOIN response USING(request) ORDER BY request"),
+			    "x|200;y|200;");
+}
+
 static const char *const joined_query =
     "SELECT r.name, p.prompt_tokens, group_concat(l.rid, '+') FROM request r JOIN response p USING(request) "
     "LEFT JOIN leg l USING(request) GROUP BY request ORDER BY request";
@@ -413,6 +430,7 @@ int main(void)
 	    CASE(test_open_start_without_duration),
 	    CASE(test_overlapping_starts),
 	    CASE(test_sorted_lines),
+	    CASE(test_delivered_twice),
 	    CASE(test_late_free),
 	    CASE(test_health_checks),
 	    CASE(test_time_and_length),
