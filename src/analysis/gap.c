@@ -432,6 +432,41 @@ static int gap_rejects(struct resolve *r, struct err *err)
 	return res;
 }
 
+/* Records in pieces that a file ends in the middle of, and that no file here goes on with; those that were read as torn are said
+ * above. */
+static int gap_unended(struct resolve *r, struct err *err)
+{
+	CLEANUP(sql_endp) struct sql *s = NULL;
+	int res = sql_prepare(
+	    &s, r->c,
+	    "SELECT byte_off, byte_len FROM seam AS s WHERE source = ? AND record > 0 AND whole IS NULL AND byte_off = "
+	    "(SELECT min(byte_off) FROM seam AS m WHERE m.source = s.source AND m.record = s.record) AND NOT EXISTS "
+	    "(SELECT 1 FROM reject AS x WHERE x.source = s.source AND x.byte_off < s.byte_off + s.byte_len AND "
+	    "x.byte_off + x.byte_len > s.byte_off) ORDER BY record",
+	    err);
+	for (uint32_t i = 0; i < r->n_sources && !res; i++) {
+		const struct source_info *src = &r->sources[i];
+		struct gap g = {.kind = "torn", .source = i, .worker = src->worker_at, .whole = true};
+		if (!src->elsewhere)
+			res = sql_int(s, 1, src->id, err);
+		while (!src->elsewhere && !res && (res = sql_step(s, err)) == 1) {
+			struct ref_node n = {.off = (uint64_t)sql_get_int(s, 0), .source = i};
+			n.len = (uint32_t)MIN((uint64_t)sql_get_int(s, 1), UINT32_MAX);
+			g.missing++;
+			res = refs_add(r, &g.refs, n, err);
+		}
+		if (res || !g.missing)
+			continue;
+		g.effect = arena_printf(
+		    &r->arena,
+		    "the source ends in the middle of %lld record%s in pieces, and no file here goes on with "
+		    "%s: what the rest says is missing",
+		    (long long)g.missing, PLURAL(g.missing), g.missing == 1 ? "it" : "them");
+		res = gap_add(r, &g, err);
+	}
+	return res;
+}
+
 static int gap_strays(struct resolve *r, struct err *err)
 {
 	int res = 0;
@@ -475,6 +510,8 @@ int gap_collect(struct resolve *r, struct err *err)
 		res = gap_rejects(r, err);
 	if (!res)
 		res = gap_nuls(r, err);
+	if (!res)
+		res = gap_unended(r, err);
 	if (!res)
 		res = gap_strays(r, err);
 	if (!res)

@@ -146,6 +146,7 @@ static int derived_from(struct case_file *c, char out[SHA256_HEX + 16], struct e
 	    ("SELECT source, status, format, worker, worker_alias, role, tz, tz_basis, records, unparsed, "
 	     "content_sha256 "
 	     "FROM source ORDER BY source"),
+	    "SELECT source, byte_off, whole FROM seam ORDER BY source, byte_off",
 	    BEGUN_SQL,
 	};
 	struct sha256 *hash = NULL;
