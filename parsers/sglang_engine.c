@@ -497,16 +497,18 @@ static int engine_json(struct parse *p, struct text message)
 
 /* --- records --- */
 
-/* Gives a time without a date the date that is nearest to what is known. */
+/* Gives a time without a date the date that follows from what is known: the nearest to when a wrapper read it; behind
+ * another record time goes on, but for an hour that a clock is set back by. */
 static void engine_date(struct parse *p, struct engine *s)
 {
 	const int64_t day = 86400 * NS_PER_S, half = day / 2;
+	int64_t back = p->fallback.quality == STAMP_INTERPOLATED ? day / 24 : half;
 	int64_t time = s->line.ts.ns, ns;
 
 	if ((p->fallback.quality == STAMP_NAIVE || p->fallback.quality == STAMP_INTERPOLATED) &&
 	    p->fallback.ns > 366 * day && p->fallback.ns < INT64_MAX - 2 * day) {
 		ns = p->fallback.ns / day * day + time;
-		ns += ns - p->fallback.ns > half ? -day : p->fallback.ns - ns > half ? day : 0;
+		ns += ns - p->fallback.ns > day - back ? -day : p->fallback.ns - ns > back ? day : 0;
 		s->line.ts = (struct stamp){ns, STAMP_NAIVE, NS_PER_S};
 		return;
 	}

@@ -8,6 +8,7 @@
  * A snapshot that contradicts the boot it falls into shows another boot, of which the start is lost. The boot before it
  * then ends where its own log ends, and in between nobody knows what ran: no leg there has a boot, and a gap says so.
  * Where a part of its log cannot be read (gap_nuls.c), another boot begins of which nothing is known but by snapshots.
+ * Starts that nothing dates (boot_undated.c) follow each other as they stand in their log, and no leg is of one of several.
  */
 #include "resolve.h"
 
@@ -54,6 +55,8 @@ static int boot_row(struct resolve *r, uint32_t source, const struct event_batch
 	e->role = role_of(row_text(b, row, BOOT_ROLE));
 	e->ref = row_ref(source, b, row);
 	e->vague = b->ts_quality[row] == STAMP_INTERPOLATED;
+	e->order = b->ts_quality[row] == STAMP_MONOTONIC ? sane(b->ts_ns[row]) : UNKNOWN;
+	e->from = UNKNOWN;
 	if (e->what != WHAT_SNAPSHOT) {
 		struct source_info *s = &r->sources[source];
 		s->seen_from = earlier(s->seen_from, e->at);
@@ -139,13 +142,23 @@ static bool after(int64_t at, int64_t mark, int64_t spread)
 	return mark != UNKNOWN && at != UNKNOWN && at > mark + spread;
 }
 
+/* The same of one that nothing dates: only its place in the log tells. */
+static bool begins_by_order(const struct resolve *r, const struct boot *b, const struct boot_event *e)
+{
+	if (e->what == WHAT_SNAPSHOT || !b->log_source || b->log_source != e->ref.source + 1)
+		return e->what <= WHAT_SNAPSHOT && contradicts(r, b, e);
+	if (b->stop_seen)
+		return e->what != WHAT_STOP;
+	return e->what == WHAT_ARGS ? b->pool_seen || b->ready_seen : e->what <= WHAT_POOL && b->ready_seen;
+}
+
 /* Does this event begin another boot than the one that is running? */
 static bool begins(const struct resolve *r, const struct boot *b, const struct boot_event *e)
 {
 	if (!b)
 		return true;
-	if (e->at == UNKNOWN)
-		return false;
+	if (e->at == UNKNOWN || (b->undated && e->what != WHAT_UNREAD))
+		return begins_by_order(r, b, e);
 	if (b->stop_at != UNKNOWN)
 		return e->what != WHAT_STOP;
 	if (!b->log_source && e->what <= WHAT_READY) /* what a snapshot says does not outlive a start */
@@ -225,6 +238,11 @@ static int64_t boot_covered(const struct resolve *r, const struct boot *b, int64
 	return MIN(end, to);
 }
 
+static int64_t begun_at_first(const struct boot_event *e)
+{
+	return e->from == UNKNOWN ? e->at : e->from;
+}
+
 static int boot_gap(struct resolve *r, const struct boot *b, const struct boot_event *e, int64_t from, const char *what,
 		    struct err *err)
 {
@@ -253,6 +271,11 @@ static int boot_begin(struct resolve *r, struct boot **cur, uint32_t worker, con
 	if (!b)
 		return err_nomem(err);
 	b->started_ns = !before && (e->what == WHAT_SNAPSHOT || e->what == WHAT_STOP) ? UNKNOWN : e->at;
+	b->undated = e->at == UNKNOWN && e->what <= WHAT_READY;
+	if (before && before->undated) {
+		*cur = b; /* which of them came later is not known */
+		return 0;
+	}
 	if (before && e->what == WHAT_SNAPSHOT) {
 		if (before->stop_at == UNKNOWN)
 			before->ended_ns = boot_covered(r, before, e->at);
@@ -262,7 +285,7 @@ static int boot_begin(struct resolve *r, struct boot **cur, uint32_t worker, con
 			     "ran in between is unknown, and so are limit and version for requests of this time",
 			     err);
 	} else if (before && before->stop_at == UNKNOWN) {
-		before->ended_ns = e->at;
+		before->ended_ns = MIN(e->at, later(begun_at_first(e), before->seen_at));
 	}
 	*cur = b;
 	return res;
@@ -289,6 +312,10 @@ static int boot_take(struct resolve *r, struct boot **cur, uint32_t worker, cons
 	case WHAT_SNAPSHOT:
 	case WHAT_UNREAD: break;
 	}
+	b->undated &= e->at == UNKNOWN || e->what > WHAT_READY;
+	b->pool_seen |= e->at == UNKNOWN && e->what == WHAT_POOL;
+	b->ready_seen |= e->at == UNKNOWN && e->what == WHAT_READY;
+	b->stop_seen |= e->at == UNKNOWN && e->what == WHAT_STOP;
 	b->seen_at = later(b->seen_at, e->at);
 	if (!b->log_source && e->what != WHAT_SNAPSHOT && e->what != WHAT_UNREAD)
 		b->log_source = e->ref.source + 1;
@@ -324,9 +351,18 @@ static size_t snapshot_later(struct boot_event **events, size_t n, size_t at)
 {
 	for (size_t k = at + 1; k < n; k++)
 		if (is_start(events[k]) && events[k]->at != UNKNOWN && events[at]->at != UNKNOWN &&
-		    events[k]->at <= events[at]->at + SKEW_NS)
+		    begun_at_first(events[k]) <= events[at]->at + SKEW_NS)
 			return k;
 	return 0;
+}
+
+/* The same among boots that nothing dates: it is of any that it fits. */
+static struct boot *snapshot_undated(const struct resolve *r, const struct worker *w, const struct boot_event *e)
+{
+	for (uint32_t k = r->boots.n; k-- > w->boots_from;)
+		if (!contradicts(r, boot_at(r, k), e))
+			return boot_at(r, k);
+	return NULL;
 }
 
 /* A snapshot that contradicts the boot that it falls into. 1: it was dealt with here; 0: it begins a boot. */
@@ -334,7 +370,7 @@ static int snapshot_place(struct resolve *r, const struct worker *w, struct boot
 			  size_t n, size_t at, bool *ret_moved, struct err *err)
 {
 	struct boot_event *e = events[at];
-	struct boot *other = snapshot_earlier(r, w, cur, e);
+	struct boot *other = cur->undated ? snapshot_undated(r, w, e) : snapshot_earlier(r, w, cur, e);
 	size_t k = other ? 0 : snapshot_later(events, n, at);
 	*ret_moved = k != 0;
 	if (k) {
@@ -350,7 +386,7 @@ static int snapshot_place(struct resolve *r, const struct worker *w, struct boot
 	bool early = cur->started_ns != UNKNOWN && e->at != UNKNOWN && e->at < cur->started_ns;
 	bool goes_on = cur->log_source && cur->stop_at == UNKNOWN && e->at != UNKNOWN &&
 		       boot_covered(r, cur, e->at + SKEW_NS) >= e->at + SKEW_NS;
-	if (!early && !goes_on)
+	if ((!early && !goes_on) || cur->undated)
 		return 0;
 	/* its own log goes on and shows no restart */
 	int res = boot_gap(r, cur, e, e->at,
@@ -516,7 +552,7 @@ static uint32_t boot_running(const struct resolve *r, uint32_t worker, int64_t a
 {
 	const struct worker *w = worker_at(r, worker);
 	bool skipped = false; /* the start of another server ended nothing */
-	if (is_mixed(r, worker))
+	if (is_mixed(r, worker) || is_undated(r, worker))
 		return NO_INDEX;
 	if (at == UNKNOWN)
 		return w->n_boots == 1 && !is_strangers(role, boot_at(r, w->boots_from)->role) ? w->boots_from

@@ -119,7 +119,12 @@ static int end_boot(struct resolve *r, struct nul_run *run, uint32_t worker, str
 	struct boot_event *e = shelf_add(&r->boot_events);
 	if (!e)
 		return err_nomem(err);
-	*e = (struct boot_event){.worker = worker, .seq = r->boot_events.n, .at = run->before, .what = WHAT_UNREAD};
+	*e = (struct boot_event){.worker = worker,
+				 .seq = r->boot_events.n,
+				 .at = run->before,
+				 .what = WHAT_UNREAD,
+				 .order = UNKNOWN,
+				 .from = UNKNOWN};
 	e->ref = (struct ref_node){.off = run->off, .source = run->source};
 	e->ref.len = (uint32_t)MIN(run->end - run->off, UINT32_MAX);
 	for (int i = 0; i < BOOT_NUMBERS; i++)

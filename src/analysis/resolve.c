@@ -15,7 +15,7 @@
 #include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 19
+#define RESOLVE_VERSION 20
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
@@ -98,6 +98,8 @@ static int resolve_events(struct resolve *r, struct err *err)
 		pages_seen(r);
 	if (!res)
 		res = boot_load(r, err);
+	if (!res)
+		res = boots_date(r, err);
 	if (!res)
 		res = nuls_load(r, err);
 	if (!res)

@@ -215,7 +215,9 @@ struct boot_event {
 	int64_t at;
 	enum boot_what what;
 	enum role role;
-	bool vague; /* its time is not its own: that of the file */
+	bool vague;    /* its time is not its own: that of the file */
+	int64_t order; /* a stamp without a date: its place among those of its source; else UNKNOWN */
+	int64_t from;  /* not before; UNKNOWN: `at` is its time */
 	uint32_t text[BOOT_TEXTS];
 	int64_t number[BOOT_NUMBERS];
 	struct ref_node ref;
@@ -229,8 +231,9 @@ struct boot {
 	int64_t rejection_limit;
 	const char *limit_basis;
 	struct refs refs;
+	bool undated; /* its start is logged, and nothing says when it was */
 	/* while it is built */
-	bool pool_is_line, pool_is_raw;
+	bool pool_is_line, pool_is_raw, pool_seen, ready_seen, stop_seen; /* seen: without a time */
 	uint32_t args_source,
 	    log_source; /* log_source: rank + 1 of the first log that speaks of it; 0: snapshots alone */
 	int64_t start_at, args_at, pool_at, ready_at, stop_at, seen_at; /* seen_at: the last that speaks of it */
@@ -622,6 +625,9 @@ int moment_add(struct clock_pass *p, uint32_t id, int64_t lo, int64_t hi, struct
 struct moment *moment_of(struct clock_pass *p, uint32_t id); /* NULL: none */
 void pages_seen(struct resolve *r); /* resolve_page.c: when page logs saw each worker, once their clocks are known */
 int boot_load(struct resolve *r, struct err *err) MUST_CHECK;
+int boots_date(struct resolve *r, struct err *err) MUST_CHECK; /* boot_undated.c: after boot_load() */
+bool is_undated(const struct resolve *r, uint32_t worker);
+int gap_undated(struct resolve *r, struct err *err) MUST_CHECK;
 int boot_build(struct resolve *r, struct err *err) MUST_CHECK;
 int boot_assign(struct resolve *r, struct err *err) MUST_CHECK; /* legs to boots, limits from rejections */
 int boot_write(struct resolve *r, struct err *err) MUST_CHECK;

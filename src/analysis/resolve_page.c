@@ -131,8 +131,13 @@ static int page_boot(struct resolve *r, uint32_t worker, int64_t at, int64_t pag
 	if (!e)
 		return err_nomem(err);
 	worker_at(r, worker)->has_boots = true;
-	*e = (struct boot_event){
-	    .worker = worker, .seq = r->boot_events.n, .at = at, .what = WHAT_PAGE_BOOT, .ref = ref};
+	*e = (struct boot_event){.worker = worker,
+				 .seq = r->boot_events.n,
+				 .at = at,
+				 .what = WHAT_PAGE_BOOT,
+				 .ref = ref,
+				 .order = UNKNOWN,
+				 .from = UNKNOWN};
 	for (int i = 0; i < BOOT_NUMBERS; i++)
 		e->number[i] = UNKNOWN;
 	if (page_size > 0 && page_size <= TOKENS_MAX) {

@@ -208,6 +208,86 @@ static void test_unknown_engine_derives_nothing(void **state)
 	assert_string_equal(rows(BOOTS), "v|0|-|-|1000|600|-|-;");
 }
 
+/* The same lines, of which the stamps have no date. */
+static void start_undated(int64_t s, double at, int pool)
+{
+	char line[128];
+	put(s, EVENT_BOOT, at, "monotonic what=args engine=sglang role=prefill context_len=9000");
+	snprintf(line, sizeof(line), "monotonic what=pool engine=sglang context_len=9000 pool_tokens=%d", pool);
+	put(s, EVENT_BOOT, at + 100, line);
+	put(s, EVENT_BOOT, at + 114, "monotonic what=ready");
+}
+
+/* days: lost between the two boots, because no line was written then. */
+static int64_t two_undated(int days)
+{
+	const int first = 90000, second = first + days * 86400;
+	char line[128];
+	int64_t s = source("p.log", "p", NULL);
+	start_undated(s, 0, 600);
+	snprintf(line, sizeof(line), "monotonic what=finished rid=a role=prefill input_tokens=1 finished_ns=%d",
+		 first + 200);
+	put(s, EVENT_LEG, 200, line);
+	put(s, EVENT_BOOT, 900, "monotonic what=stop");
+	start_undated(s, 1000, 2000);
+	snprintf(line, sizeof(line), "monotonic what=finished rid=b role=prefill input_tokens=1 finished_ns=%d",
+		 second + 1500);
+	put(s, EVENT_LEG, 1500, line);
+	return s;
+}
+
+/* Records with an epoch time date the starts between them. */
+static void test_undated(void **state)
+{
+	(void)state;
+	two_undated(0);
+	resolve();
+	assert_string_equal(rows(BOOTS), "p|90000|90900|-|9000|600|594|derived;p|91000|-|-|9000|2000|1994|derived;");
+	assert_string_equal(rows("SELECT rid, boot FROM leg ORDER BY rid"), "a|1;b|2;");
+	assert_string_equal(rows("SELECT kind FROM gap"), "");
+}
+
+/* Of two days that left no line nobody knows on which it stopped and began; requests of other logs are of no boot then. */
+static void test_undated_lost_days(void **state)
+{
+	(void)state;
+	two_undated(2);
+	int64_t m = source("p.metrics", "p", NULL);
+	put(m, EVENT_LEG, 150000, "what=finished rid=c role=prefill input_tokens=1");
+	put(m, EVENT_LEG, 270000, "what=finished rid=d role=prefill input_tokens=1");
+	resolve();
+	assert_string_equal(rows(BOOTS), "p|90000|90900|-|9000|600|594|derived;p|263800|-|-|9000|2000|1994|derived;");
+	assert_string_equal(rows("SELECT rid, boot FROM leg ORDER BY rid"), "a|1;b|2;c|-;d|2;");
+}
+
+/* Without any such record the starts are told apart, and no more: no limit is claimed, no restart is called missing. */
+static void test_undated_for_ever(void **state)
+{
+	for (int starts = 1; starts < 3; starts++) {
+		fixture_teardown(state);
+		fixture_setup(state);
+		int64_t s = source("p.log", "p", NULL), snap = source("p.json", "p", NULL);
+		start_undated(s, 0, 600);
+		put(s, EVENT_LEG, 200, "monotonic what=finished rid=a role=prefill input_tokens=1");
+		if (starts == 2)
+			start_undated(s, 1000, 2000);
+		put(snap, EVENT_BOOT, 5000, "what=snapshot engine=sglang context_len=9000 pool_tokens=600");
+		resolve();
+		if (starts == 1) {
+			assert_string_equal(rows(BOOTS), "p|-|-|-|9000|600|594|derived;");
+			assert_string_equal(rows("SELECT boot FROM leg"), "1;");
+			assert_string_equal(rows("SELECT kind FROM gap"), "");
+		} else {
+			assert_string_equal(rows(BOOTS),
+					    "p|-|-|-|9000|600|594|derived;p|-|-|-|9000|2000|1994|derived;");
+			assert_string_equal(rows("SELECT boot FROM leg"), "-;");
+			assert_string_equal(rows("SELECT kind, effect LIKE '%of its 2 boots nobody knows%', "
+						 "json_array_length(refs) FROM gap"),
+					    "boot|1|2;");
+		}
+	}
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
@@ -226,6 +306,9 @@ int main(void)
 	    CASE(test_server_of_ranks),
 	    CASE(test_before_the_log),
 	    CASE(test_unknown_engine_derives_nothing),
+	    CASE(test_undated),
+	    CASE(test_undated_lost_days),
+	    CASE(test_undated_for_ever),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
