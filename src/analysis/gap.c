@@ -525,6 +525,8 @@ int gap_collect(struct resolve *r, struct err *err)
 	if (!res)
 		res = gap_undated(r, err);
 	if (!res)
+		res = gap_kinds(r, err);
+	if (!res)
 		gap_times(r);
 	return res ? res : gap_silences(r, err);
 }

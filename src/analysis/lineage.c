@@ -40,7 +40,7 @@ static int load_workers(struct run *r, struct err *err)
 	int rc =
 	    sql_prepare(&s, r->c,
 			"SELECT worker, name, role, name IN (SELECT value FROM json_each((SELECT value FROM case_info "
-			"WHERE key = 'page_logs_of_several'))) FROM worker WHERE has_page_log ORDER BY name",
+			"WHERE key = 'page_logs_in_doubt'))) FROM worker WHERE has_page_log ORDER BY name",
 			err);
 	while (rc >= 0 && (rc = sql_step(s, err)) == 1) {
 		uint32_t at;
@@ -49,7 +49,7 @@ static int load_workers(struct run *r, struct err *err)
 			return rc;
 		struct lineage_worker *w = &r->l->workers[at];
 		w->id = sql_get_int(s, 0);
-		w->several = sql_get_int(s, 3) != 0;
+		w->doubted = sql_get_int(s, 3) != 0;
 		struct text role = sql_get_text(s, 2);
 		w->role = text_is(role, "decode")    ? LINEAGE_DECODE
 			  : text_is(role, "prefill") ? LINEAGE_PREFILL
@@ -361,7 +361,7 @@ static int take_place(struct run *r, const struct record *rec, bool in_doubt, st
 		rc = sweep_restart(w->sweep, boot, err);
 	else if (rec->seq - 1 != o->last_seq)
 		sweep_hole(w->sweep);
-	if (w->several)
+	if (w->doubted)
 		sweep_hole(w->sweep);
 	o->any = true;
 	o->has_seq = rec->has_seq;

@@ -172,7 +172,7 @@ struct lineage_worker {
 	struct text name;
 	enum lineage_role role;
 	bool implied;   /* its log holds no read */
-	bool several;   /* its logs are those of several servers: none of their records follows from another */
+	bool doubted;   /* of several servers, or without a kind of record: one may be missing between any two */
 	bool skip;      /* nobody asked for it */
 	uint32_t focus; /* actor whose own operations are kept; 0: none */
 	struct text *pools;

@@ -15,7 +15,7 @@
 #include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 20
+#define RESOLVE_VERSION 21
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {
@@ -120,6 +120,8 @@ static int resolve_events(struct resolve *r, struct err *err)
 		res = join_all(r, err);
 	if (!res)
 		res = apart_find(r, err);
+	if (!res)
+		res = kinds_look(r, err);
 	return res ? res : sort_workers(r, err);
 }
 
@@ -196,16 +198,16 @@ static int resolve_into(struct case_file *c, bool fresh, struct event_feed *feed
 	(void)snprintf(unlisted, sizeof(unlisted), "%u", r.unlisted);
 	(void)snprintf(twice, sizeof(twice), "%u", r.twice);
 	CLEANUP(buf_done) struct buf ordered = BUF_INIT(16 * MIB);
-	CLEANUP(buf_done) struct buf several = BUF_INIT(16 * MIB);
+	CLEANUP(buf_done) struct buf doubted = BUF_INIT(16 * MIB);
 	if (!res)
 		res = page_ordered(&r, &ordered, err);
 	if (!res)
-		res = page_several(&r, &several, err);
+		res = page_doubted(&r, &doubted, err);
 	resolve_close(&r);
 	if (!res)
 		res = case_info_set(c, "page_logs_in_order", buf_text(&ordered), err);
 	if (!res)
-		res = case_info_set(c, "page_logs_of_several", buf_text(&several), err);
+		res = case_info_set(c, "page_logs_in_doubt", buf_text(&doubted), err);
 	if (!res)
 		res = case_info_set(c, "page_rids_unlisted", text_of(unlisted), err);
 	if (!res)

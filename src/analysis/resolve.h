@@ -180,6 +180,11 @@ struct time_order {          /* of one log of a worker: where times fall back a 
 	struct time_stretch at[STRETCHES_MAX];
 };
 
+struct page_need {
+	bool there;
+	struct ref_node ref; /* a record that shows it */
+};
+
 struct worker {
 	uint32_t name;
 	uint32_t base; /* index of the server this is a rank of; own index otherwise */
@@ -191,9 +196,12 @@ struct worker {
 	bool ranked, has_ranks, used, page_log, engine_log, has_boots; /* engine_log: legs or loads */
 	/* its page log: one source, every record with a later seq than the last, sizes with every boot, reads logged */
 	bool page_unordered, page_reads, page_sources; /* page_sources: several */
-	bool page_twins;                               /* of two servers (resolve_twins.c): */
-	struct ref_node page_twin[2];                  /* where they contradict each other */
-	uint32_t page_source;                          /* rank + 1 */
+	bool page_writes, page_recvs, page_shares;     /* kinds of record that it holds */
+	/* and that it needs (resolve_kinds.c) */
+	struct page_need page_computes, page_fills, page_handed, page_attached;
+	bool page_twins;              /* of two servers (resolve_twins.c): */
+	struct ref_node page_twin[2]; /* where they contradict each other */
+	uint32_t page_source;         /* rank + 1 */
 	int64_t page_seq, page_at;
 	int64_t page_lo, page_hi; /* its earliest and latest record there, by the log's own clock */
 	struct ref_node page_lo_ref, page_hi_ref;
@@ -361,9 +369,12 @@ struct busy_names {
 
 struct exec {                             /* one rid in a page log */
 	uint32_t worker, rid, room, next; /* chain; index + 1 */
+	uint32_t leg;                     /* that it is; index + 1 */
 	int64_t first, last;
 	struct ref_node ref;
 	bool recv, send, freed, known;
+	bool answers;       /* it read or wrote: more than was done to its pages for it */
+	int64_t took, read; /* its last alloc, its first read */
 };
 
 struct gap {
@@ -578,7 +589,13 @@ int page_scan(struct resolve *r, struct err *err) MUST_CHECK;
 int page_join(struct resolve *r, struct err *err) MUST_CHECK;
 /* After the workers are sorted. */
 int page_ordered(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK;
-int page_several(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK;
+int page_doubted(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK;
+/* When the worker's page log begins and ends. */
+void page_span(const struct resolve *r, const struct worker *w, int64_t *ret_from, int64_t *ret_to);
+/* resolve_kinds.c: behind join_all() */
+int kinds_look(struct resolve *r, struct err *err) MUST_CHECK;
+bool kinds_lack(const struct worker *w); /* its page log never has a kind of record that its others need */
+int gap_kinds(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_fit_all(struct resolve *r, struct err *err) MUST_CHECK;
 int clock_write(struct resolve *r, struct err *err) MUST_CHECK;
 /* When a source begins and ends, corrected. */

@@ -88,12 +88,8 @@ static struct text mixed_text(struct resolve *r, const struct worker *w)
 static int gap_page_twins(struct resolve *r, uint32_t worker, struct err *err)
 {
 	const struct worker *w = worker_at(r, worker);
-	struct gap g = {.kind = "sequence",
-			.source = w->page_twin[1].source,
-			.worker = worker,
-			.from = w->page_lo,
-			.to = w->page_hi,
-			.missing = UNKNOWN};
+	struct gap g = {.kind = "sequence", .source = w->page_twin[1].source, .worker = worker, .missing = UNKNOWN};
+	page_span(r, w, &g.from, &g.to);
 	g.effect =
 	    arena_printf(&r->arena,
 			 "%.*s: %.*s and %.*s count from one number at two times, and go on side by side: page "

@@ -48,7 +48,7 @@ static int span_extend(struct resolve *r, uint32_t worker, int64_t seq, int64_t 
 }
 
 struct page_op {
-	bool boot, alloc, share, recv, send, freed, read;
+	bool boot, alloc, share, recv, send, freed, read, write;
 };
 
 static struct page_op page_op(struct text op)
@@ -62,6 +62,7 @@ static struct page_op page_op(struct text op)
 	    .send = c == 's' && text_is(op, "send"),
 	    .freed = c == 'f' && text_is(op, "free"),
 	    .read = c == 'r' && text_is(op, "read"),
+	    .write = c == 'w' && text_is(op, "write"),
 	};
 }
 
@@ -105,6 +106,7 @@ static int exec_touch(struct resolve *r, uint32_t worker, uint32_t rid, struct t
 			return err_nomem(err);
 		*x = (struct exec){
 		    .worker = worker, .rid = rid, .next = e->chain, .first = UNKNOWN, .last = UNKNOWN, .ref = ref};
+		x->took = x->read = UNKNOWN;
 		e->chain = r->execs.n;
 	}
 	if (x->ref.source == ref.source)
@@ -120,6 +122,11 @@ static int exec_touch(struct resolve *r, uint32_t worker, uint32_t rid, struct t
 		x->last = later(x->last, at);
 	x->recv |= op.recv;
 	x->send |= op.send;
+	x->answers |= op.read || op.write;
+	if (op.alloc)
+		x->took = later(x->took, at);
+	if (op.read)
+		x->read = earlier(x->read, at);
 	x->freed = op.freed || (x->freed && !op.alloc && !op.share);
 	return 0;
 }
@@ -178,11 +185,15 @@ static void page_time(struct worker *w, int64_t at, struct ref_node ref)
 	w->used = true;
 }
 
-static void page_end_seen(struct resolve *r, uint32_t worker, int64_t at, const struct ref_node *ref)
+static int64_t page_end(const struct resolve *r, int64_t at, const struct ref_node *ref)
 {
-	if (at != UNKNOWN)
-		at -= clock_off(&r->sources[ref->source], ref->off, false);
-	worker_seen(r, worker, at, at, ref);
+	return at == UNKNOWN ? at : at - clock_off(&r->sources[ref->source], ref->off, false);
+}
+
+void page_span(const struct resolve *r, const struct worker *w, int64_t *ret_from, int64_t *ret_to)
+{
+	*ret_from = page_end(r, w->page_lo, &w->page_lo_ref);
+	*ret_to = page_end(r, w->page_hi, &w->page_hi_ref);
 }
 
 void pages_seen(struct resolve *r)
@@ -191,9 +202,21 @@ void pages_seen(struct resolve *r)
 		const struct worker *w = worker_at(r, i);
 		if (!w->page_log)
 			continue;
-		page_end_seen(r, i, w->page_lo, &w->page_lo_ref);
-		page_end_seen(r, i, w->page_hi, &w->page_hi_ref);
+		int64_t from, to;
+		page_span(r, w, &from, &to);
+		worker_seen(r, i, from, from, &w->page_lo_ref);
+		worker_seen(r, i, to, to, &w->page_hi_ref);
 	}
+}
+
+/* Records without numbers are no log of pages, but what an engine tells when it crashes. */
+static void page_kinds(struct worker *w, struct page_op op, bool numbered, struct ref_node ref)
+{
+	w->page_writes |= op.write;
+	w->page_recvs |= op.recv;
+	w->page_shares |= op.share;
+	if (!w->page_fills.there && numbered && (op.read || op.send))
+		w->page_fills = (struct page_need){true, ref};
 }
 
 static int page_row(struct resolve *r, uint32_t source, const struct event_batch *b, uint32_t row, struct err *err)
@@ -221,6 +244,8 @@ static int page_row(struct resolve *r, uint32_t source, const struct event_batch
 	if (!res)
 		res = memo_id(r, row_text(b, row, PAGE_RID), &rid, err);
 	if (!res && rid)
+		page_kinds(w, op, seq != UNKNOWN, ref);
+	if (!res && rid)
 		res = exec_touch(r, worker, rid, row_text(b, row, PAGE_ROOM), op, at, ref, err);
 	return res;
 }
@@ -228,14 +253,15 @@ static int page_row(struct resolve *r, uint32_t source, const struct event_batch
 static bool in_order(const struct resolve *r, uint32_t worker)
 {
 	const struct worker *w = worker_at(r, worker);
-	return !w->page_unordered && w->page_reads;
+	return !w->page_unordered && w->page_reads && !kinds_lack(w);
 }
 
-/* Of two servers, as they or their other logs show: nobody knows which of these records is whose. */
-static bool of_several(const struct resolve *r, uint32_t worker)
+/* Of two servers, as they or their other logs show: nobody knows which of these records is whose. Or a kind of record is
+ * missing: nobody knows what pages hold. */
+static bool in_doubt(const struct resolve *r, uint32_t worker)
 {
 	const struct worker *w = worker_at(r, worker);
-	return w->page_twins || (w->page_sources && is_mixed(r, worker));
+	return w->page_twins || (w->page_sources && is_mixed(r, worker)) || kinds_lack(w);
 }
 
 /* JSON array of the names of workers with page logs of which this holds. */
@@ -260,9 +286,9 @@ int page_ordered(struct resolve *r, struct buf *out, struct err *err)
 	return page_names(r, in_order, out, err);
 }
 
-int page_several(struct resolve *r, struct buf *out, struct err *err)
+int page_doubted(struct resolve *r, struct buf *out, struct err *err)
 {
-	return page_names(r, of_several, out, err);
+	return page_names(r, in_doubt, out, err);
 }
 
 int page_scan(struct resolve *r, struct err *err)
@@ -319,7 +345,7 @@ static bool exec_known(struct resolve *r, const struct exec *x)
 	return rid->rid_legs || rid->gateway || room->room_legs || room->gateway;
 }
 
-static int exec_join(struct resolve *r, const struct exec *x, struct err *err)
+static int exec_join(struct resolve *r, struct exec *x, struct err *err)
 {
 	bool by_room;
 	uint32_t norm = norm_rid(r, x->rid, err);
@@ -333,10 +359,12 @@ static int exec_join(struct resolve *r, const struct exec *x, struct err *err)
 		if (res)
 			return res;
 		l->page_only = true;
+		x->leg = r->legs.n;
 		l->started = l->lo = x->first;
 		l->finished = l->hi = x->last;
 	} else {
 		l = leg_at(r, at);
+		x->leg = at + 1;
 		if (l->worker != x->worker && worker_at(r, x->worker)->ranked)
 			l->worker = x->worker; /* the page log knows the rank */
 		if (!l->room && x->room)
@@ -371,7 +399,7 @@ int page_join(struct resolve *r, struct err *err)
 	if (alone > PAGE_REQUESTS_MAX)
 		r->unlisted = alone;
 	for (uint32_t i = 0; i < r->execs.n && !res; i++) {
-		const struct exec *x = shelf_at(&r->execs, i);
+		struct exec *x = shelf_at(&r->execs, i);
 		if (x->known || !r->unlisted)
 			res = exec_join(r, x, err);
 		if (!res)

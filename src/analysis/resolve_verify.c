@@ -117,7 +117,7 @@ static int compare_all(struct compare *v, struct err *err)
 		v->faults = true;
 	return r < 0 ? r
 		     : compare_table(v, "case_info",
-				     "WHERE key IN ('page_logs_in_order', 'page_logs_of_several', "
+				     "WHERE key IN ('page_logs_in_order', 'page_logs_in_doubt', "
 				     "'page_rids_unlisted', 'responses_twice_at_most') ORDER BY key",
 				     err);
 }

@@ -598,17 +598,21 @@ static void test_reading_shown(void **state)
 	assert_true(has_reason("gw-5", "pages_read_in_part"));
 }
 
-/* A log without any read, and a worker whose role nobody logged: each write may be a decode step. */
+/* A log without any read, and a worker whose role nobody logged: each write may be a decode step. Where the prompt came from
+ * another worker, a log without `recv` cannot tell what it was written over. */
 static void test_unknown_role(void **state)
 {
 	static const struct {
-		const char *pages, *why;
-	} w[] = {{"19", "foreign_read"},        /* the last page alone: the prompt was never filled */
-		 {"0+19", "write_may_be_read"}, /* a prompt, or a step: the last page is not its own */
-		 {"0+20", "no_read_logged"}};
+		bool handed;
+		const char *pages, *l, *why;
+	} w[] = {
+	    {false, "19", "yes", "foreign_read"}, /* the last page alone: the prompt was never filled */
+	    {true, "19", "unknown", "foreign_read_across_gap"},
+	    {false, "0+19", "unknown", "write_may_be_read"}, /* a prompt, or a step: the last page is not its own */
+	    {false, "0+20", "unknown", "no_read_logged"}};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(w); i++) {
-		char line[200];
+		char line[200], want[32];
 		if (i) {
 			fixture_teardown(state);
 			assert_int_equal(setup(state), 0);
@@ -621,16 +625,19 @@ static void test_unknown_role(void **state)
 		put(gw, EVENT_GATEWAY, 20,
 		    "what=access gateway_id=gw-1 room=9001 tenant=a model=m status=200 prompt_tokens=195 "
 		    "prompt_tokens_flag=exact completion_tokens=20 bytes_sent=99 started_ns=10 finished_ns=20");
-		put(pre, EVENT_LEG, 11,
-		    "what=finished rid=p1 room=9001 role=prefill input_tokens=1 input_flag=exact started_ns=10 "
-		    "finished_ns=11");
+		if (w[i].handed)
+			put(pre, EVENT_LEG, 11,
+			    "what=finished rid=p1 room=9001 role=prefill input_tokens=1 input_flag=exact started_ns=10 "
+			    "finished_ns=11");
 		prefill_pages(10, "p1", "0+20");
-		snprintf(line, sizeof(line), "op=alloc seq=%d pool=kv rid=d1 room=9001 pages=0+20", seq++);
+		snprintf(line, sizeof(line), "op=alloc seq=%d pool=kv rid=gw-1%s pages=0+20", seq++,
+			 w[i].handed ? " room=9001" : "");
 		put(log_d, EVENT_PAGE, 12, line);
-		page(13, "write", "d1", w[i].pages);
-		page(19, "free", "d1", "0+20");
+		page(13, "write", "gw-1", w[i].pages);
+		page(19, "free", "gw-1", "0+20");
 		analyse(0, 0);
-		same("SELECT l FROM findings() WHERE request = 'gw-1'", i ? "unknown;" : "yes;");
+		snprintf(want, sizeof(want), "%s;", w[i].l);
+		same("SELECT l FROM findings() WHERE request = 'gw-1'", want);
 		assert_true(has_reason("gw-1", w[i].why));
 		same("SELECT role FROM worker WHERE name = 'd'", "-;");
 	}

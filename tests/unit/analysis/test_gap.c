@@ -619,8 +619,72 @@ static void test_two_page_logs(void **state)
 		assert_string_equal(rows("SELECT kind, w.name, json_array_length(refs) FROM gap LEFT JOIN worker w "
 					 "USING(worker) WHERE effect LIKE '%two servers%'"),
 				    what == TWO ? "sequence|w|2;" : "");
-		assert_string_equal(rows("SELECT value FROM case_info WHERE key = 'page_logs_of_several'"),
+		assert_string_equal(rows("SELECT value FROM case_info WHERE key = 'page_logs_in_doubt'"),
 				    what == TWO ? "[\"w\"];" : "[];");
+	}
+}
+
+/* Page logs in which a kind of record is missing, and whether something rests on it. */
+static void test_missing_kinds(void **state)
+{
+	static const struct {
+		const char *role, *leg, *ops[8], *lacks;
+	} logs[] = {
+	    {"role='unified'", NULL, {"op=alloc", "op=read", "op=free"}, "write"},
+	    {"role='unified'", NULL, {"op=alloc", "op=write", "op=read", "op=free"}, ""},
+	    {"role='unified'", NULL, {"op=alloc", "op=free"}, ""}, /* nothing was computed */
+	    {"role='prefill'", NULL, {"op=alloc", "op=send", "op=free"}, "write"},
+	    {"role='prefill'", NULL, {"op=alloc room=9", "op=write", "op=read", "op=send", "op=free"}, ""},
+	    {"role='decode'", NULL, {"op=alloc room=9", "op=recv", "op=read", "op=free"}, ""}, /* no page of its own */
+	    {"role='decode'",
+	     NULL,
+	     {"op=alloc room=9", "op=recv", "op=read", "op=alloc", "op=read", "op=free"},
+	     "write"},
+	    {"role='decode'", NULL, {"op=alloc room=9", "op=read", "op=alloc", "op=free"}, "write,recv"},
+	    {"role='decode'", NULL, {"op=alloc room=9", "op=write", "op=read", "op=free"}, "recv"},
+	    {"role='decode'", NULL, {"op=alloc room=9", "op=write", "op=free"}, "recv"}, /* nor reads */
+	    {"role='decode'", NULL, {"op=alloc room=9", "op=free"}, ""},                 /* the transfer failed */
+	    {"role='decode'", NULL, {"op=alloc", "op=write", "op=read", "op=free"}, ""}, /* it computed the prompt */
+	    {"role='decode'", "rid=p room=9", {"op=alloc", "op=write", "op=read", "op=free"}, "recv"},
+	    {NULL, NULL, {"op=alloc room=9", "op=write", "op=read", "op=free"}, "recv"},
+	    {NULL, NULL, {"op=alloc room=9", "op=write", "op=read", "op=send", "op=free"}, ""},
+	    {"role='unified'", "rid=r cached_tokens=64", {"op=alloc", "op=write", "op=read", "op=free"}, "share"},
+	    {"role='unified'",
+	     "rid=r cached_tokens=64",
+	     {"op=share", "op=alloc", "op=write", "op=read", "op=free"},
+	     ""},
+	    {"role='unified'", "rid=r cached_tokens=0", {"op=alloc", "op=write", "op=read", "op=free"}, ""},
+	    {"role='decode'", "rid=r room=9 cached_tokens=64", {"op=alloc", "op=recv", "op=read", "op=free"}, ""},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
+		char line[200], want[64];
+		fixture_teardown(state);
+		fixture_setup(state);
+		int64_t s = source("w.jsonl", NULL, NULL), e = source("w.log", "w", logs[i].role),
+			p = source("p.log", "p", NULL);
+		put(s, EVENT_PAGE, 0, "op=boot worker=w seq=0");
+		for (int k = 0; logs[i].ops[k]; k++) {
+			snprintf(line, sizeof(line), "%s worker=w rid=r seq=%d", logs[i].ops[k], k + 1);
+			put(s, EVENT_PAGE, 10 + k, line);
+		}
+		if (logs[i].leg && strstr(logs[i].leg, "rid=p")) { /* its other half */
+			put(p, EVENT_LEG, 9, "what=finished role=prefill rid=p room=9 started_ns=8 finished_ns=9");
+			put(e, EVENT_LEG, 18, "what=finished rid=r room=9 started_ns=10 finished_ns=18");
+		} else if (logs[i].leg) {
+			snprintf(line, sizeof(line), "what=finished %s started_ns=10 finished_ns=18", logs[i].leg);
+			put(e, EVENT_LEG, 18, line);
+		} else {
+			put(e, EVENT_LEG, 90, "what=finished rid=other started_ns=80 finished_ns=90");
+		}
+		resolve();
+		const char *found = rows("SELECT group_concat(kind) FROM (SELECT k.value AS kind FROM "
+					 "json_each('[\"write\",\"recv\",\"share\"]') k JOIN gap ON effect LIKE "
+					 "'page log of w has no ''' || k.value || ''' record at all%' ORDER BY k.key)");
+		snprintf(want, sizeof(want), "%s;", logs[i].lacks[0] ? logs[i].lacks : "-");
+		if (strcmp(found, want))
+			fail_msg("log %zu: %s not %s", i, found, want);
+		assert_string_equal(rows("SELECT value FROM case_info WHERE key = 'page_logs_in_doubt'"),
+				    logs[i].lacks[0] ? "[\"w\"];" : "[];");
 	}
 }
 
@@ -653,6 +717,7 @@ int main(void)
 	    CASE(test_several_servers),
 	    CASE(test_two_servers),
 	    CASE(test_two_page_logs),
+	    CASE(test_missing_kinds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
