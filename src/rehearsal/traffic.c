@@ -161,6 +161,12 @@ uint32_t traffic_arrive(struct model *m)
 	return i;
 }
 
+static int64_t shorter_of_two(struct rng *r, int64_t lo, int64_t hi)
+{
+	int64_t a = rng_range(r, lo, hi), b = rng_range(r, lo, hi);
+	return MIN(a, b);
+}
+
 void traffic_draw(struct model *m, unsigned source)
 {
 	struct source *s = &m->source[source];
@@ -174,8 +180,7 @@ void traffic_draw(struct model *m, unsigned source)
 		return;
 	}
 	/* lengths thin out towards the context window */
-	len = s->boundary ? rng_range(&m->rng, s->lo, s->hi)
-			  : MIN(rng_range(&m->rng, s->lo, s->hi), rng_range(&m->rng, s->lo, s->hi));
+	len = s->boundary ? rng_range(&m->rng, s->lo, s->hi) : shorter_of_two(&m->rng, s->lo, s->hi);
 	i = request_new(m, pick_tenant(m), MODEL_GLM, len);
 	if (i == NONE)
 		return;

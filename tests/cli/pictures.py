@@ -356,7 +356,7 @@ def files(box):
 with Box() as box:
     box.run("simulate", "r", "--scenario", "late_write", "--seed", "3", "--requests", "2000")
     box.run("ingest", "case.ptc", "r/logs")
-    box.run("simulate", "m", "--scenario", "messy", "--seed", "7", "--requests", "2000")
+    box.run("simulate", "m", "--scenario", "messy", "--seed", "3", "--requests", "2000")
     box.run("ingest", "messy.ptc", "m/logs", code=(0, 3))
     timeline(box)
     lanes(box)

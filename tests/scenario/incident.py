@@ -18,6 +18,9 @@ def one(seed):
     boundary = [x for x in rows.values() if x["band"] == "boundary"]
     check(len(over) == 155, f"{r.name}: 155 responses over the pool", len(over))
     check(all(x["prompt_tokens"] > 681280 for x in over), f"{r.name}: all of them longer than the pool")
+    # the shorter of two lengths lies, in the mean, a third of the way to the longest
+    mean = sum(x["prompt_tokens"] - 681280 for x in over) / len(over) / (1040000 - 681280)
+    check(0.25 < mean < 0.42, f"{r.name}: lengths thin out towards the longest", mean)
     check(len(boundary) == r.truth["counts"]["boundary"] > 0, f"{r.name}: boundary band apart", len(boundary))
     check(all(681274 <= x["prompt_tokens"] <= 681280 for x in boundary), f"{r.name}: prompts of the boundary band")
     check(all(x["model"] == "GLM-5.3" for x in rows.values()), f"{r.name}: no other model")
