@@ -7,6 +7,7 @@
 
 static const struct policy *policy;
 static bool something_found; /* any C1, C2, C3, C5 or conflict, whatever rows were asked for */
+static bool of_a_part;       /* the rows are those of a tenant or a window */
 
 enum { GAP_KINDS_MAX = 24 };
 
@@ -104,6 +105,8 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	if (rc)
 		return rc;
 	something_found = n[1] + n[2] + n[3] + n[5] + n[6] > 0;
+	if (of_a_part)
+		rows_note(r, "of the whole case, not of these rows alone:");
 	CLEANUP(buf_done) struct buf b = BUF_INIT(8 * KIB);
 	rc = buf_printf(&b, err,
 			"{\"population\":%" PRId64 ",\"C1\":%" PRId64 ",\"C2\":%" PRId64 ",\"C3\":%" PRId64
@@ -208,6 +211,7 @@ static int run(int argc, char **argv, struct err *err)
 	ask_param(&ask, "since", since);
 	ask_param(&ask, "until", until);
 	ask_param(&ask, "tenant", tenant);
+	of_a_part = since || until || tenant;
 	ask.count_rest = true;
 	int64_t interrupted = 0; /* what was not read may hold any */
 	CLEANUP(case_closep) struct case_file *c = NULL;
@@ -243,7 +247,8 @@ const struct command command_scope = {
 	"[--tenant NAME]",
     .summary = "Lists the responses affected, with class, predicates and evidence",
     .help =
-	"Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). Totals count every response.\n\n"
+	"Shows C1, C2, C3, C5 and conflicts; --class widens (C4 = not affected). What stands below the rows\n"
+	"(in JSON: totals) counts every response of the case.\n\n"
 	"  --explain REQUEST\n"
 	"                    the reasoning for one request: rule, predicates, reasons, the original lines (which\n"
 	"                    may hold text of prompts), and what would change the answer\n"

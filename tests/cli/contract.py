@@ -120,6 +120,14 @@ with Box() as box:
     table = box.run("scope", "case.ptc", "--class", "C4", "--limit", "1", code=(0, 1)).stdout.decode()
     expect("--limit 0" in table, "a cut table to say so")
 
+    # what stands below the rows of one tenant is of all
+    whole = "of the whole case, not of these rows alone:\n"
+    expect(whole not in table, "rows of the whole case")
+    for part in (("--tenant", scope["rows"][0]["tenant"]), ("--since", "2026-01-01T00:00:00Z"), ("--until", "2026-01-01T00:00:00Z")):
+        table = box.run("scope", "case.ptc", *part, code=(0, 1)).stdout.decode()
+        expect(f"{totals['population']} responses: C1" in table.partition(whole)[2], f"{part}: totals to be called those of the whole case: {table}")
+        expect(box.json("scope", "case.ptc", *part, code=(0, 1))["totals"] == totals, f"{part}: totals of the whole case")
+
     # one answer, four forms
     lines = box.run("exposures", "case.ptc", "--jsonl", code=(0, 1)).stdout.decode().splitlines()
     expect([json.loads(x) for x in lines] == exposures["rows"], "--jsonl to hold the same rows")
