@@ -76,6 +76,25 @@ static int add_losses(struct case_file *c, struct rows *r, struct buf *totals, s
 	return rc ? rc : add_gaps(c, r, totals, err);
 }
 
+/* Where the responses stand that were affected: the parts add up to `all`. */
+static int add_bands(struct rows *r, int64_t all, int64_t over, int64_t boundary, int64_t under, int64_t other,
+		     int64_t same, struct err *err)
+{
+	CLEANUP(buf_done) struct buf rest = BUF_INIT(KIB);
+	int64_t unknown = all - over - boundary - under;
+	int rc = under ? buf_printf(&rest, err, ", %" PRId64 " under the input limit", under) : 0;
+	if (!rc && unknown)
+		rc = buf_printf(&rest, err, ", %" PRId64 " where length or limit is not known", unknown);
+	if (!rc)
+		rows_note(
+		    r,
+		    "confirmed or probable: %" PRId64 " over the pool, %" PRId64
+		    " in the boundary band (input limit to pool)%.*s; another tenant's content known to be read in "
+		    "%" PRId64 ", only the same tenant's in %" PRId64,
+		    over, boundary, TEXT_ARG(buf_text(&rest)), other, same);
+	return rc;
+}
+
 /* Totals over the whole population, whatever rows are shown: classes add up to it. */
 static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 {
@@ -83,7 +102,8 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 	    "SELECT sum(n), sum(n * (class='C1')), sum(n * (class='C2')), sum(n * (class='C3')), sum(n * (class='C4')),"
 	    " sum(n * (class='C5')), sum(n * conflict), sum(n * sure * (band='over_pool')),"
 	    " sum(n * sure * (band='boundary')), sum(n * sure * (cross_tenant='yes')),"
-	    " sum(n * sure * (cross_tenant='no')), max(NOT trigger_stands), max(NOT build_stands)"
+	    " sum(n * sure * (cross_tenant='no')), sum(n * sure * (band='under')), max(NOT trigger_stands),"
+	    " max(NOT build_stands)"
 	    " FROM (SELECT *, responses AS n, class IN ('C1','C2') AS sure FROM finding_counts())";
 	CLEANUP(sql_endp) struct sql *s = NULL;
 	int rc = sql_prepare(&s, c, sql, err);
@@ -91,10 +111,10 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 		rc = sql_step(s, err);
 	if (rc != 1)
 		return rc;
-	int64_t n[11];
-	for (int i = 0; i < 11; i++)
+	int64_t n[12];
+	for (int i = 0; i < 12; i++)
 		n[i] = sql_get_int(s, i);
-	bool trigger_fell = sql_get_int(s, 11), build_fell = sql_get_int(s, 12);
+	bool trigger_fell = sql_get_int(s, 12), build_fell = sql_get_int(s, 13);
 	int64_t incomplete, unrecognised;
 	rc = ask_int(c, "SELECT count(*) FROM source WHERE status IN ('reading','failed')", &incomplete, err);
 	if (!rc)
@@ -147,14 +167,7 @@ static int add_totals(struct case_file *c, struct rows *r, struct err *err)
 		  "%" PRId64 " response%s: C1 confirmed %" PRId64 ", C2 probable %" PRId64 ", C3 possible %" PRId64
 		  ", C4 not affected %" PRId64 ", C5 could not be determined %" PRId64 "; conflicts %" PRId64,
 		  n[0], PLURAL(n[0]), n[1], n[2], n[3], n[4], n[5], n[6]);
-	if (n[1] + n[2])
-		rows_note(
-		    r,
-		    "confirmed or probable: %" PRId64 " over the pool, %" PRId64
-		    " in the boundary band (input limit to pool); another tenant's content known to be read in %" PRId64
-		    ", only the same tenant's in %" PRId64,
-		    n[7], n[8], n[9], n[10]);
-	return 0;
+	return n[1] + n[2] ? add_bands(r, n[1] + n[2], n[7], n[8], n[11], n[9], n[10], err) : 0;
 }
 
 /* One request's reasoning: rows for machines, prose with the original lines for people. */

@@ -120,6 +120,12 @@ with Box() as box:
     table = box.run("scope", "case.ptc", "--class", "C4", "--limit", "1", code=(0, 1)).stdout.decode()
     expect("--limit 0" in table, "a cut table to say so")
 
+    # confirmed and probable are shared out among the bands, whatever the hypothesis
+    for policy in ("builtin:over_limit_handoff", "builtin:interrupted_transfer"):
+        counts = box.json("scope", "case.ptc", "--policy", policy, code=(0, 1))["totals"]
+        last = box.run("scope", "case.ptc", "--policy", policy, code=(0, 1)).stdout.decode().partition("confirmed or probable: ")[2]
+        expect(sum(map(int, re.findall(r"\d+", last.partition(";")[0]))) == counts["C1"] + counts["C2"] > 0, f"bands to add up: {last}, {counts}")
+
     # what stands below the rows of one tenant is of all
     whole = "of the whole case, not of these rows alone:\n"
     expect(whole not in table, "rows of the whole case")
