@@ -4,6 +4,8 @@
 
 #include "pagetrail/rehearsal.h"
 
+#include <string.h>
+
 static int run(int argc, char **argv, struct err *err)
 {
 	int64_t seed = 1, requests = -1;
@@ -33,8 +35,11 @@ static int run(int argc, char **argv, struct err *err)
 	rc = rehearsal_write(&o, err);
 	if (rc)
 		return rc;
-	printf("wrote %s (scenario %s, seed %lld); the truth is in %s/truth.json\n", o.dir, o.scenario, (long long)seed,
-	       o.dir);
+	size_t len = strlen(o.dir);
+	while (len > 1 && o.dir[len - 1] == '/')
+		len--;
+	printf("wrote %.*s/logs (scenario %s, seed %lld); the truth is in %.*s/truth.json\n", (int)len, o.dir,
+	       o.scenario, (long long)seed, (int)len, o.dir);
 	return EXIT_DONE;
 }
 
