@@ -66,7 +66,11 @@ static int make_dir(struct output *o, const char *path, struct err *err)
 int output_open(struct output **ret, struct case_file *c, const char *dir, struct err *err)
 {
 	struct output *o = calloc(1, sizeof(*o));
-	int rc = o && (o->dir = strdup(dir)) ? make_dir(o, dir, err) : err_nomem(err);
+	int rc = o && (o->dir = strdup(dir)) ? 0 : err_nomem(err);
+	for (size_t n = rc ? 0 : strlen(o->dir); n > 1 && o->dir[n - 1] == '/'; n--)
+		o->dir[n - 1] = 0; /* paths are made with one */
+	if (!rc)
+		rc = make_dir(o, o->dir, err);
 	if (rc) {
 		output_close(o);
 		return rc;
