@@ -97,6 +97,8 @@ int text_visible(struct text t, size_t max_bytes, struct buf *out, struct err *e
 bool text_unvisible(struct text t, struct buf *out, struct err *err);
 /* Has it a letter or a digit that people see? Marks, blanks and what is invisible say nothing. */
 bool text_says_something(struct text t);
+/* Nothing but blanks, line ends, other controls and what is invisible; so is an empty text. */
+bool text_is_blank(struct text t);
 /* As people take it: without case, accents as marks of their own, nothing invisible, full-width and other forms as the plain one; each run of
  * blanks, dashes, underscores and marks beyond ASCII is one '-'. joined: else blanks stay blanks, and there are no runs. Appends. */
 int text_fold(struct text t, bool joined, struct buf *out, struct err *err) MUST_CHECK;

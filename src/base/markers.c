@@ -63,6 +63,8 @@ static int take_marker(struct json_value v, size_t at, struct arena *a, struct m
 		return wrong(err, at, "", "an object with \"marker\"");
 	if (!json_string(json_get(v, "marker"), &t) || t.len < MARKER_MIN_BYTES || t.len > MARKER_MAX_BYTES)
 		return wrong(err, at, "marker", "a text of 6 to 256 bytes");
+	if (text_is_blank(t)) /* it stands in every answer */
+		return wrong(err, at, "marker", "a text that is more than blanks");
 	ret->text = arena_text(a, t);
 	if (!ret->text.ptr)
 		return err_nomem(err);

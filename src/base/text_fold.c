@@ -26,6 +26,19 @@ bool text_says_something(struct text t)
 	return false;
 }
 
+bool text_is_blank(struct text t)
+{
+	uint32_t c;
+	for (size_t i = 0; i < t.len;) {
+		unsigned n = utf8_decode(t.ptr + i, t.len - i, &c);
+		utf8proc_category_t k = n ? utf8proc_category((utf8proc_int32_t)c) : UTF8PROC_CATEGORY_SO;
+		if ((k < UTF8PROC_CATEGORY_ZS || k > UTF8PROC_CATEGORY_CF) && !(n && utf8_hidden(c)))
+			return false;
+		i += n;
+	}
+	return true;
+}
+
 static bool is_word(uint32_t c)
 {
 	utf8proc_category_t k = utf8proc_category((utf8proc_int32_t)c);

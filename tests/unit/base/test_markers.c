@@ -65,6 +65,9 @@ static void test_file(void **state)
 	    {"{\"markers\":[1]}", "markers[0]: an object"},
 	    {"{\"markers\":[{\"marker\":\"abcdef\"},{}]}", "markers[1].marker"},
 	    {"{\"markers\":[{\"marker\":\"abcde\"}]}", "markers[0].marker"}, /* one byte below the limit */
+	    {"{\"markers\":[{\"marker\":\"      \"}]}", "markers[0].marker: a text that is more than blanks"},
+	    {"{\"markers\":[{\"marker\":\"abcdef\"},{\"marker\":\"\\n\\t\\r\\u00a0\\u3000\\u200b\"}]}",
+	     "markers[1].marker: a text that is more than blanks"},
 	    {"{\"markers\":[{\"marker\":\"abcdef\",\"planted_request\":\"\"}]}", "markers[0].planted_request"},
 	    {"{\"markers\":[{\"marker\":\"abcdef\",\"planted_tenant\":7}]}", "markers[0].planted_tenant"},
 	    {"{\"markers\":[{\"marker\":\"abcdef\",\"planted_at\":\"2026-09-09 14:00\"}]}", "markers[0].planted_at"},

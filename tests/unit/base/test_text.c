@@ -305,6 +305,18 @@ static void test_visible_all_bytes(void **state)
 	}
 }
 
+static void test_is_blank(void **state)
+{
+	static const char *const blank[] = {"", "  \t\r\n", "\xc2\xa0\xe3\x80\x80", "\xe2\x80\x8b \xe2\x80\xa8",
+					    "\xe3\x85\xa4" /* filler */};
+	static const char *const seen[] = {"  .", "\xe2\x80\x94", "\xff", "\xe2\x80", "\xe2\x98\x83" /* a snowman */};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(blank); i++)
+		assert_true(text_is_blank(text_of(blank[i])));
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
+		assert_false(text_is_blank(text_of(seen[i])));
+}
+
 static void test_says_something(void **state)
 {
 	static const char *const nothing[] = {"",
@@ -502,6 +514,7 @@ int main(void)
 	    cmocka_unit_test(test_columns),
 	    cmocka_unit_test(test_digits),
 	    cmocka_unit_test(test_says_something),
+	    cmocka_unit_test(test_is_blank),
 	    cmocka_unit_test(test_fold),
 	    cmocka_unit_test(test_find),
 	    cmocka_unit_test(test_put_double),
