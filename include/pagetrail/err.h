@@ -41,7 +41,7 @@ int err_set_errno(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3
 /* "<text of errno>: <what to do>" in buf, which it returns. */
 const char *err_errno_text(int errnum, char *buf, size_t size);
 int err_nomem(struct err *err);
-/* Sets the place unless one is set already; returns err->code. */
+/* Sets the place unless one is set already, or it is a stop, which says nothing of a place; returns err->code. */
 int err_where(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Sets the remedy unless one is set already; returns err->code. */
 int err_hint(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -96,7 +96,7 @@ int err_where(struct err *err, const char *fmt, ...)
 
 	if (!err)
 		return 0;
-	if (err->where[0] == '\0') {
+	if (err->where[0] == '\0' && err->code != ERR_INTERRUPTED) {
 		va_start(ap, fmt);
 		vsnprintf(err->where, sizeof(err->where), fmt, ap);
 		va_end(ap);

@@ -50,6 +50,9 @@ static void test_err(void **state)
 	assert_int_equal(strlen(err.hint), sizeof(err.hint) - 1);
 	assert_int_equal(err_nomem(&err), ERR_NOMEM);
 	assert_int_equal(err_where(NULL, "x"), 0);
+	err_set(&err, ERR_INTERRUPTED, "stopped");
+	assert_int_equal(err_where(&err, "event chunk 0"), ERR_INTERRUPTED);
+	assert_string_equal(err.where, "");
 }
 
 static void test_buf_limit(void **state)
