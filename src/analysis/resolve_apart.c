@@ -59,17 +59,27 @@ static const struct life *life_of(const struct resolve *r, const struct request 
 	return life_at(r, r->life_order[q->lives_from + i]);
 }
 
+/* What is inside of the wrappers. */
+static struct text gateway_format(const struct source_info *s)
+{
+	size_t plus = text_rfind_char(s->format, '+');
+	return plus == SIZE_MAX ? s->format : text_from(s->format, plus + 1);
+}
+
 /* More formats than bits: the last ones share one. */
 void layers_name(struct resolve *r)
 {
 	struct text formats[LAYERS];
 	unsigned n = GATEWAYS_AT;
 	for (uint32_t i = 0; i < r->n_sources; i++) {
+		struct text format = gateway_format(&r->sources[i]);
 		unsigned k = GATEWAYS_AT;
-		while (k < n && !text_eq(formats[k], r->sources[i].format))
+		if (!(r->sources[i].kinds & 1u << EVENT_GATEWAY))
+			continue;
+		while (k < n && !text_eq(formats[k], format))
 			k++;
 		if (k == n && n < LAYERS)
-			formats[n++] = r->sources[i].format;
+			formats[n++] = format;
 		r->sources[i].layer = (uint8_t)MIN(k, LAYERS - 1u);
 	}
 }

@@ -57,6 +57,12 @@ static void test_cannot_be_one(void **state)
 static void test_bridge_ends(void **state)
 {
 	(void)state;
+	for (int i = 0; i < 20; i++) { /* logs of no gateway, in whatever formats */
+		char path[32], format[32];
+		snprintf(path, sizeof(path), "a%d.log", i);
+		snprintf(format, sizeof(format), "format = 'cri+f%d'", i);
+		(void)source(path, NULL, format);
+	}
 	int64_t g = source("gw.jsonl", NULL, NULL), router = source("router.log", NULL, "format = 'router'"),
 		d = source("d.log", "d", NULL);
 	for (int i = 0; i < 10; i++) {
