@@ -15,7 +15,7 @@
 #include "sighting.h"
 
 /* Changes whenever the same events would give other rows. */
-#define RESOLVE_VERSION 21
+#define RESOLVE_VERSION 22
 
 static int resolve_open(struct resolve *r, struct case_file *c, struct err *err)
 {

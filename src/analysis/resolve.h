@@ -568,7 +568,7 @@ enum {
 			  ~(1 << GATEWAY_BYTES_IN | 1 << GATEWAY_UPSTREAM | 1 << GATEWAY_MESSAGE | 1 << GATEWAY_ROUTE),
 	RESOLVE_PAGE = 1 << PAGE_OP | 1 << PAGE_SEQ | 1 << PAGE_POOL | 1 << PAGE_RID | 1 << PAGE_ROOM | 1 << PAGE_SIZE |
 		       1 << PAGE_POOL_PAGES,
-	RESOLVE_LOAD = 1 << LOAD_WHAT,
+	RESOLVE_LOAD = 1 << LOAD_WHAT | 1 << LOAD_CACHED,
 };
 
 /* Calls row() for every event of a kind, sources in canonical order. */
@@ -593,6 +593,7 @@ int page_doubted(struct resolve *r, struct buf *out, struct err *err) MUST_CHECK
 /* When the worker's page log begins and ends. */
 void page_span(const struct resolve *r, const struct worker *w, int64_t *ret_from, int64_t *ret_to);
 /* resolve_kinds.c: behind join_all() */
+void kinds_hit(struct resolve *r, uint32_t worker, int64_t at, struct ref_node ref); /* in its prefix cache */
 int kinds_look(struct resolve *r, struct err *err) MUST_CHECK;
 bool kinds_lack(const struct worker *w); /* its page log never has a kind of record that its others need */
 int gap_kinds(struct resolve *r, struct err *err) MUST_CHECK;

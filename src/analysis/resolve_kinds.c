@@ -5,7 +5,7 @@
  * there before. Which kinds a worker needs is told by what its requests did there:
  *   write  they read or sent pages, and no content came from elsewhere; or they took more pages when they had begun to read
  *   recv   their prompts came from another worker: they have a room, or a prefill leg
- *   share  the engine says that a part of a prompt lay in its prefix cache
+ *   share  the engine says, of a request or of a batch, that a part of a prompt lay in its prefix cache
  * A kind that nothing rests on may be missing. `read` is asked of each request (findings_shown.c).
  */
 #include "resolve.h"
@@ -21,6 +21,17 @@ static void need(struct page_need *n, const struct exec *x)
 {
 	if (!n->there)
 		*n = (struct page_need){true, x->ref};
+}
+
+void kinds_hit(struct resolve *r, uint32_t worker, int64_t at, struct ref_node ref)
+{
+	struct worker *w = worker_at(r, worker);
+	int64_t from, to;
+	if (!w->page_log || w->page_attached.there)
+		return;
+	page_span(r, w, &from, &to);
+	if (at != UNKNOWN && from != UNKNOWN && at >= from && at <= to)
+		w->page_attached = (struct page_need){true, ref};
 }
 
 static void look_at(struct resolve *r, const struct exec *x, const bool *with_prefill)

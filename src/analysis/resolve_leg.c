@@ -369,6 +369,8 @@ static int load_row(struct resolve *r, uint32_t source, const struct event_batch
 	worker_seen(r, worker, at, at, &ref);
 	worker_at(r, worker)->engine_log = true;
 	mixed_see(r, worker, source, at, ref);
+	if (text_is(what, "prefill") && row_int(b, row, LOAD_CACHED) > 0)
+		kinds_hit(r, worker, at, ref);
 	return 0;
 }
 

@@ -654,6 +654,9 @@ static void test_missing_kinds(void **state)
 	     {"op=share", "op=alloc", "op=write", "op=read", "op=free"},
 	     ""},
 	    {"role='unified'", "rid=r cached_tokens=0", {"op=alloc", "op=write", "op=read", "op=free"}, ""},
+	    {"role='unified'", "what=prefill cached_tokens=64", {"op=alloc", "op=write", "op=read"}, "share"},
+	    {"role='unified'", "what=prefill cached_tokens=64", {"op=reset", "op=alloc", "op=write", "op=read"}, ""},
+	    {"role='unified'", "what=prefill cached_tokens=0", {"op=alloc", "op=write", "op=read"}, ""},
 	    {"role='decode'", "rid=r room=9 cached_tokens=64", {"op=alloc", "op=recv", "op=read", "op=free"}, ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
@@ -667,7 +670,9 @@ static void test_missing_kinds(void **state)
 			snprintf(line, sizeof(line), "%s worker=w rid=r seq=%d", logs[i].ops[k], k + 1);
 			put(s, EVENT_PAGE, 10 + k, line);
 		}
-		if (logs[i].leg && strstr(logs[i].leg, "rid=p")) { /* its other half */
+		if (logs[i].leg && strstr(logs[i].leg, "what=")) { /* of a batch, before the page log or in its time */
+			put(e, EVENT_LOAD, strstr(logs[i].ops[0], "alloc") ? 11 : -20, logs[i].leg);
+		} else if (logs[i].leg && strstr(logs[i].leg, "rid=p")) { /* its other half */
 			put(p, EVENT_LEG, 9, "what=finished role=prefill rid=p room=9 started_ns=8 finished_ns=9");
 			put(e, EVENT_LEG, 18, "what=finished rid=r room=9 started_ns=10 finished_ns=18");
 		} else if (logs[i].leg) {
