@@ -114,8 +114,8 @@
 /* A record that a rotation cut, its lines in all files together: no longer than a record. */
 #define SEAM_MAX_BYTES           RECORD_MAX_BYTES
 /* Its pieces on both sides were seen at most so far apart, and at most one SEAM_SHARE of the time that the shorter file covers: a file
- * that is missing between the two would leave about the time of a file. */
-#define SEAM_APART_NS            INT64_C(1000000000)
+ * that is missing between the two would leave about the time of a file, which a runtime needs for its 10 MiB. */
+#define SEAM_APART_NS            INT64_C(100000000)
 #define SEAM_SHARE               4
 /* JSON nesting accepted from logs. */
 #define JSON_DEPTH_MAX           64

@@ -170,11 +170,11 @@ static int find_other_prefix(struct case_file *c, struct text name, int64_t *ret
 {
 	CLEANUP(buf_done) struct buf other = BUF_INIT(2 * NAME_MAX_BYTES);
 	int res = 1;
-	if (name.len < PREFIX_MIN || name.len > NAME_MAX_BYTES || id_is_child(name))
+	if (name.len < PREFIX_MIN || name.len > NAME_MAX_BYTES)
 		return 1;
 	struct text stem = id_stem(name);
 	if (stem.len != name.len)
-		res = find_whole(c, stem, ret, err);
+		res = find_name(c, stem, ret, err);
 	for (size_t i = 0; i < ID_PREFIXES && res == 1; i++) {
 		buf_clear(&other);
 		res = buf_printf(&other, err, "%s%.*s", id_prefixes[i], TEXT_ARG(stem));

@@ -253,7 +253,8 @@ static int next_part(struct seams *x, const struct chain *c, const struct cut *c
 	if (rc >= 0 && ret->lines.n) {
 		mark_inside(x, *ret_file, &ret->lines);
 		rc = seam_look(x->s, x->files[cut->file].wrap, before, err);
-		if (rc == 0 && !doubt && !tie && close_by(before, &x->files[*ret_file], ret->first_ns - after_ns))
+		if (rc == 0 && !doubt && !tie && !seam_left_out(before, &x->files[*ret_file]) &&
+		    close_by(before, &x->files[*ret_file], ret->first_ns - after_ns))
 			return 1;
 	}
 	seam_rest_done(ret);

@@ -49,6 +49,8 @@ int seam_files(struct session *s, bool all, struct arena *a, struct seam_file **
 	       struct err *err) MUST_CHECK;
 /* Which is the older one by its name: -1 a, 1 b, 0 the names do not tell. */
 int seam_older(const struct seam_file *a, const struct seam_file *b);
+/* Do their names leave out a file between them: of one folder, .3 and .1, or dates without the day between? */
+bool seam_left_out(const struct seam_file *a, const struct seam_file *b);
 
 /* --- seam_find.c: what the stored lines say --- */
 

@@ -59,6 +59,22 @@ int seam_older(const struct seam_file *a, const struct seam_file *b)
 	return x->index > y->index ? -1 : x->index < y->index;
 }
 
+static bool has_digit(struct text t)
+{
+	bool ret = false;
+	for (size_t i = 0; i < t.len; i++)
+		ret |= t.ptr[i] >= '0' && t.ptr[i] <= '9';
+	return ret;
+}
+
+bool seam_left_out(const struct seam_file *a, const struct seam_file *b)
+{
+	const struct rotation *x = &a->name, *y = &b->name;
+	int64_t apart = x->index < y->index ? y->index - x->index : x->index - y->index;
+	bool days = x->dated && y->dated && !has_digit(x->tail) && !has_digit(y->tail);
+	return text_eq(x->stem, y->stem) && apart > 1 && (days || (!x->dated && !y->dated));
+}
+
 /* --- files and where they were found --- */
 
 static const struct wrapper *outermost(const struct session *s, struct text format)

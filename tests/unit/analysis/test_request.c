@@ -42,6 +42,8 @@ static void test_find(void **state)
 	assert_int_equal(find("chatcmpl-rid-alpha-1", &err), 1); /* as another log writes it */
 	assert_int_equal(find("answer-nine", &err), 3);
 	assert_int_equal(find("cmpl-answer-nine", &err), 3);
+	assert_int_equal(find("cmpl-answer-nine-0", &err), 3); /* one of its prompts */
+	assert_int_equal(find("chatcmpl-answer-", &err), 3);
 	assert_int_equal(find("rid-al", &err), 1);
 	assert_int_equal(find("123456", &err), 1);
 }
