@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* request.c - which request a person means by a name, an alias, or the beginning of one
  *
- * A request's own name is exact and goes first. What fits several requests is an error that counts them and lists some:
+ * A whole name or alias goes before a beginning of one. What fits several requests is an error that counts them and lists some:
  * clients choose some ids, so the same one can belong to several requests. Of those that share an id as their name, the
  * first is ID#1, the others ID#2, ID#3 …; the bare id is none of them.
  */
@@ -136,24 +136,30 @@ static int lookup_shown(struct case_file *c, struct text name, int64_t *ret, str
 	return res ? res : !found;
 }
 
+/* By a name or an alias alike: a client that takes another's room for its own id hides nobody. */
+static int lookup_both(struct case_file *c, struct text name, int64_t *ret, struct err *err)
+{
+	return lookup(
+	    c,
+	    "SELECT request, CASE WHEN name = ?1 THEN name || '#1' ELSE name END FROM request WHERE request IN "
+	    "(SELECT request FROM request WHERE name = ?1 UNION SELECT request FROM alias WHERE value = ?1) "
+	    "ORDER BY request",
+	    name, (struct text){NULL, 0}, ret, err);
+}
+
 /* 0 one request; 1 none; ERR_INPUT several. */
 static int find_whole(struct case_file *c, struct text name, int64_t *ret, struct err *err)
 {
-	const struct text none = {NULL, 0};
 	int res = 1;
-	if (name.len && name.len <= 2 * NAME_MAX_BYTES)
+	bool usual = name.len && name.len <= 2 * NAME_MAX_BYTES;
+	name = usual ? name : text_sub(name, 0, NAME_MAX_BYTES);
+	if (usual)
 		res = lookup_name(c, name, ret, err);
-	else
-		name = text_sub(name, 0, NAME_MAX_BYTES);
 	if (res == 1)
 		res = lookup_first(c, name, ret, err);
-	if (res == 1 && name.len)
-		res = lookup(
-		    c,
-		    "SELECT request, name FROM request WHERE request IN (SELECT request FROM alias WHERE value = ?1) "
-		    "ORDER BY request",
-		    name, none, ret, err);
-	return res;
+	else if (res == 0)
+		res = lookup_both(c, name, ret, err);
+	return res == 1 && name.len ? lookup_both(c, name, ret, err) : res;
 }
 
 /* The same; a beginning of it will do. */

@@ -17,6 +17,7 @@ static int setup_requests(void **state)
 	    "what=access gateway_id=gw-alpha-2 response_id=resp_answer-nine status=200 started_ns=90 "
 	    "finished_ns=99");
 	put(d, EVENT_LEG, 8, "what=finished rid=rid-alpha-1 room=1234567 role=decode input_tokens=4");
+	put(g, EVENT_GATEWAY, 200, "what=access gateway_id=1234567 status=200 started_ns=190 finished_ns=200");
 	resolve();
 	return 0;
 }
@@ -37,7 +38,7 @@ static void test_find(void **state)
 	assert_int_equal(find("gw-alpha-2#1", &err), 2); /* the first of two that share an id */
 	assert_int_equal(find("gw-alpha-2#2", &err), 3);
 	assert_int_equal(find("rid-alpha-1", &err), 1);
-	assert_int_equal(find("1234567", &err), 1);
+	assert_int_equal(find("1234567#1", &err), 4);
 	assert_int_equal(find("beta", &err), 2);
 	assert_int_equal(find("chatcmpl-rid-alpha-1", &err), 1); /* as another log writes it */
 	assert_int_equal(find("answer-nine", &err), 3);
@@ -45,7 +46,6 @@ static void test_find(void **state)
 	assert_int_equal(find("cmpl-answer-nine-0", &err), 3); /* one of its prompts */
 	assert_int_equal(find("chatcmpl-answer-", &err), 3);
 	assert_int_equal(find("rid-al", &err), 1);
-	assert_int_equal(find("123456", &err), 1);
 }
 
 static void test_not_found(void **state)
@@ -59,6 +59,8 @@ static void test_not_found(void **state)
 	assert_string_equal(err.what, "'gw-alpha-2' is not unique: 2 requests: gw-alpha-2#1, gw-alpha-2#2");
 	assert_non_null(strstr(err.hint, "'gw-alpha-2#1'"));
 	assert_int_equal(find("gw-alpha-1#1", &err), 1);
+	assert_int_equal(find("1234567", &err), ERR_INPUT); /* the room of one, which another took for its id */
+	assert_string_equal(err.what, "'1234567' is not unique: 2 requests: gw-alpha-1, 1234567#1");
 	assert_int_equal(find("gw-alpha", &err), ERR_INPUT);
 	assert_non_null(strstr(err.what, "not unique"));
 	assert_int_equal(find("rid-a", &err), ERR_INPUT); /* five characters are too few */
