@@ -26,6 +26,12 @@ struct stamp {
 	int64_t precision_ns; /* 1e9 for whole seconds */
 };
 
+/* How far two times lie apart, whatever they are: of TIME_UNKNOWN more than of any two. */
+static inline uint64_t stamps_apart(int64_t a, int64_t b)
+{
+	return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
+}
+
 #define STAMP_INIT ((struct stamp){TIME_UNKNOWN, STAMP_NONE, 0})
 
 /* ISO-like at the start of t: YYYY-MM-DD, then 'T', 't' or blank, HH:MM:SS, optional fraction after '.' or ','

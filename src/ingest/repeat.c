@@ -79,7 +79,7 @@ static bool may_relate(const struct traits *part, const struct traits *whole)
 	if (part->kind != whole->kind || part->first_ns == TIME_UNKNOWN || part->bytes < HEAD_BYTES)
 		return false;
 	/* what comes behind may be earlier, but not by much: thousands of logs begin with the same banner */
-	if (whole->first_ns > part->first_ns || part->first_ns - whole->first_ns > BEGIN_WITHIN_NS)
+	if (whole->first_ns > part->first_ns || stamps_apart(part->first_ns, whole->first_ns) > BEGIN_WITHIN_NS)
 		return false;
 	if (part->worker == whole->worker)
 		return true;

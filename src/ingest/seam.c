@@ -172,10 +172,11 @@ static bool of_one_worker(const struct seam_file *a, const struct seam_file *b)
 	       (!a->worker.len && !b->worker.len);
 }
 
-static bool close_by(const struct seam_file *a, const struct seam_file *b, int64_t apart)
+static bool close_by(const struct seam_file *a, const struct seam_file *b, uint64_t apart)
 {
-	int64_t one = a->last_ns - a->first_ns, other = b->last_ns - b->first_ns;
-	return a->first_ns != TIME_UNKNOWN && b->first_ns != TIME_UNKNOWN && apart <= MIN(one, other) / SEAM_SHARE;
+	uint64_t one = stamps_apart(a->first_ns, a->last_ns), other = stamps_apart(b->first_ns, b->last_ns);
+	return a->first_ns != TIME_UNKNOWN && b->first_ns != TIME_UNKNOWN && a->first_ns <= a->last_ns &&
+	       b->first_ns <= b->last_ns && apart <= MIN(one, other) / SEAM_SHARE;
 }
 
 static bool in_chain(const struct chain *c, size_t file)
@@ -197,8 +198,7 @@ static int look_at(struct seams *x, const struct chain *c, const struct cut *cut
 	if (in_chain(c, file) || !of_one_worker(&x->files[cut->file], f) || (f->wrap && f->wrap != w))
 		return 0;
 	int rc = seam_look(x->s, w, f, err);
-	if (rc < 0 || f->first_ns == TIME_UNKNOWN || f->first_ns < after_ns - SEAM_APART_NS ||
-	    f->first_ns > after_ns + SEAM_APART_NS)
+	if (rc < 0 || f->first_ns == TIME_UNKNOWN || stamps_apart(f->first_ns, after_ns) > SEAM_APART_NS)
 		return rc;
 	rc = seam_rest(x->s, w, f, buf_text(&cut->facts), after_ns, ret, err);
 	/* Docker gives all pieces of a record one time */
@@ -254,7 +254,7 @@ static int next_part(struct seams *x, const struct chain *c, const struct cut *c
 		mark_inside(x, *ret_file, &ret->lines);
 		rc = seam_look(x->s, x->files[cut->file].wrap, before, err);
 		if (rc == 0 && !doubt && !tie && !seam_left_out(before, &x->files[*ret_file]) &&
-		    close_by(before, &x->files[*ret_file], ret->first_ns - after_ns))
+		    close_by(before, &x->files[*ret_file], stamps_apart(ret->first_ns, after_ns)))
 			return 1;
 	}
 	seam_rest_done(ret);

@@ -225,7 +225,7 @@ enum { GOES_ON = 0, ENDS = 1, DOUBT = 2, FAR_OFF = 3 };
 
 static bool is_near(int64_t ns, int64_t after_ns)
 {
-	return ns >= after_ns && ns - after_ns <= SEAM_APART_NS;
+	return ns >= after_ns && stamps_apart(ns, after_ns) <= SEAM_APART_NS;
 }
 
 /* One more line of the origin. */

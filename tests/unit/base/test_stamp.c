@@ -425,6 +425,14 @@ static void test_yearless(void **state)
 	}
 }
 
+static void test_apart(void **state)
+{
+	(void)state;
+	assert_true(stamps_apart(3, 10) == 7 && stamps_apart(10, 3) == 7 && stamps_apart(-1, -1) == 0);
+	assert_true(stamps_apart(TIME_UNKNOWN, INT64_MAX) == UINT64_MAX);
+	assert_true(stamps_apart(1, TIME_UNKNOWN) > stamps_apart(INT64_MAX, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -433,7 +441,7 @@ int main(void)
 	    cmocka_unit_test(test_yearless),    cmocka_unit_test(test_format),
 	    cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_fixed_zones),
 	    cmocka_unit_test(test_named_zones), cmocka_unit_test(test_zones_like_libc),
-	    cmocka_unit_test(test_zone_format),
+	    cmocka_unit_test(test_zone_format), cmocka_unit_test(test_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
