@@ -28,6 +28,8 @@ static int read_file(struct sightings *s, int64_t source, uint64_t len, struct m
 	CLEANUP(buf_done) struct buf b = BUF_INIT(DOCUMENT_MAX_BYTES);
 	struct json_value doc;
 	struct err why = {0};
+	if (len > DOCUMENT_MAX_BYTES) /* its parser has refused it */
+		return 0;
 	int rc = evidence_read(s->c, source, 0, len, &b, err);
 	if (rc < 0)
 		return rc;

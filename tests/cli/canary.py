@@ -32,6 +32,11 @@ with Box() as box:
         f.write(line % (3, "request-two-3", "repeat first-marker-1", "first-marker-1", "request-two-3"))
     box.run("ingest", "case.ptc", "engine.log")
 
+    # a file that is too long to be read is refused by itself
+    write("long.json", json.dumps(json.loads(a), indent=1) + " " * (16 << 20))
+    row = box.json("ingest", "long.ptc", "long.json", code=(0, 3))["rows"][0]
+    expect(row["format"] == "markers" and row["unparsed"] == 1 and row["parsed"] == 0, f"a file of markers over the limit: {row}")
+
     # an echo is no leak; a leak is named
     write("m.json", {"markers": [{"marker": "first-marker-1", "planted_request": "request-one-1"}]})
     doc = box.json("canary", "case.ptc", "--markers", "m.json", code=1)
