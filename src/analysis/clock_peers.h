@@ -40,7 +40,5 @@ static inline bool peer_open(const struct source_info *s)
 /* Finds all requests that two sources or more have seen. */
 int sightings_load(struct resolve *r, struct sightings *s, struct err *err) MUST_CHECK;
 void sightings_done(struct sightings *s);
-/* An order of things that stand in a shelf; NULL: out of memory. */
-uint32_t *order_new(struct resolve *r, uint32_t n);
 /* What a may be ahead of b: the two executions of a request overlap, or follow each other at once. */
 void pair_bounds(const struct sighting *a, const struct sighting *b, int64_t *lo, int64_t *hi);

@@ -12,14 +12,6 @@
 #define LONG_NS  (900 * NS_PER_S) /* few executions last longer: where a log tells no beginning, or no end */
 enum { NAMES_AT_MOST = 1 << 20, SOURCES_AT_MOST = 8 };
 
-uint32_t *order_new(struct resolve *r, uint32_t n)
-{
-	uint32_t *order = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*order));
-	for (uint32_t i = 0; order && i < n; i++)
-		order[i] = i;
-	return order;
-}
-
 void pair_bounds(const struct sighting *a, const struct sighting *b, int64_t *lo, int64_t *hi)
 {
 	int64_t a_from = a->begin == UNKNOWN ? a->lo - LONG_NS : a->lo,
@@ -147,7 +139,7 @@ static int by_name(const void *a, const void *b, void *ctx)
 
 static bool apart(int64_t a, int64_t b)
 {
-	return a != UNKNOWN && b != UNKNOWN && (a - b > TWICE_NS || b - a > TWICE_NS);
+	return a != UNKNOWN && b != UNKNOWN && stamps_apart(a, b) > TWICE_NS;
 }
 
 /* Records of one request in one source. */

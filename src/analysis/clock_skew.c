@@ -126,7 +126,7 @@ static bool used_again(struct moment *m, uint32_t source, int64_t t)
 		m->voted = t;
 		return false;
 	}
-	return m->hi < FAR_NS && (t < m->voted ? m->voted - t : t - m->voted) > m->hi - m->lo;
+	return m->hi < FAR_NS && stamps_apart(t, m->voted) > stamps_apart(m->lo, m->hi);
 }
 
 /* One time of a request at a source bounds its clock; `coarse` is what its stamp may lack. */

@@ -207,9 +207,7 @@ int zones_place(struct resolve *r, struct err *err)
 	struct shelf *all = &r->clock_pass->between;
 	shelf_init(all, &r->scratch, sizeof(struct zone_record));
 	int res = between_load(r, err);
-	uint32_t n = all->n, *order = res ? NULL : scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*order));
-	for (uint32_t i = 0; i < n && order; i++)
-		order[i] = i;
+	uint32_t n = all->n, *order = res ? NULL : order_new(r, n);
 	if (!res)
 		res = order ? sort_items(r, order, n, sizeof(*order), record_cmp, all, err) : err_nomem(err);
 	for (uint32_t i = 0, k; i < n && !res; i = k) {

@@ -63,11 +63,9 @@ static int worker_cmp(const void *a, const void *b, void *ctx)
 
 static int sort_workers(struct resolve *r, struct err *err)
 {
-	r->worker_order = scratch_alloc(&r->scratch, (size_t)r->workers.n + 1, sizeof(*r->worker_order));
+	r->worker_order = order_new(r, r->workers.n);
 	if (!r->worker_order)
 		return err_nomem(err);
-	for (uint32_t i = 0; i < r->workers.n; i++)
-		r->worker_order[i] = i;
 	return order_sort(r, r->worker_order, r->workers.n, worker_cmp, err);
 }
 

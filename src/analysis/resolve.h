@@ -467,6 +467,8 @@ enum { SORT_MAX_BYTES = 128 };
 typedef int (*order_fn)(const void *a, const void *b, void *ctx);
 int sort_items(struct resolve *r, void *list, size_t n, size_t size, order_fn cmp, void *ctx,
 	       struct err *err) MUST_CHECK;
+/* 0, 1, 2 … n - 1, to be sorted; NULL: out of memory. */
+uint32_t *order_new(struct resolve *r, uint32_t n);
 static inline int order_sort(struct resolve *r, uint32_t *list, uint32_t n, order_fn cmp, struct err *err)
 {
 	return sort_items(r, list, n, sizeof(*list), cmp, r, err);
@@ -525,6 +527,12 @@ static inline int64_t later(int64_t a, int64_t b)
 }
 /* Distance between two intervals; 0 when they touch or one is unknown. */
 int64_t interval_gap(int64_t a_lo, int64_t a_hi, int64_t b_lo, int64_t b_hi);
+/* What is inside of the wrappers. */
+static inline struct text inner_format(const struct source_info *s)
+{
+	size_t plus = text_rfind_char(s->format, '+');
+	return plus == SIZE_MAX ? s->format : text_from(s->format, plus + 1);
+}
 /* A time that a record has from those around it is what most of its source's stamps are. */
 static inline bool between_is_naive(const struct source_info *s)
 {
@@ -660,6 +668,7 @@ uint32_t norm_known(const struct resolve *r, uint32_t rid); /* the same; 0: noth
 uint32_t bare_id(const struct resolve *r, uint32_t id);
 int stray_attach(struct resolve *r, struct err *err) MUST_CHECK;
 int life_load(struct resolve *r, struct err *err) MUST_CHECK;
+bool life_has_room(const struct resolve *r, const struct life *l, uint32_t room);
 struct busy *busy_find(const struct resolve *r, uint32_t key); /* NULL: its chain is short */
 int busy_make(struct resolve *r, uint32_t key, struct err *err) MUST_CHECK;
 int busy_add(struct resolve *r, struct busy *b, uint32_t life, struct err *err) MUST_CHECK;

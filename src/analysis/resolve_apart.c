@@ -59,20 +59,13 @@ static const struct life *life_of(const struct resolve *r, const struct request 
 	return life_at(r, r->life_order[q->lives_from + i]);
 }
 
-/* What is inside of the wrappers. */
-static struct text gateway_format(const struct source_info *s)
-{
-	size_t plus = text_rfind_char(s->format, '+');
-	return plus == SIZE_MAX ? s->format : text_from(s->format, plus + 1);
-}
-
 /* More formats than bits: the last ones share one. */
 void layers_name(struct resolve *r)
 {
 	struct text formats[LAYERS];
 	unsigned n = GATEWAYS_AT;
 	for (uint32_t i = 0; i < r->n_sources; i++) {
-		struct text format = gateway_format(&r->sources[i]);
+		struct text format = inner_format(&r->sources[i]);
 		unsigned k = GATEWAYS_AT;
 		if (!(r->sources[i].kinds & 1u << EVENT_GATEWAY))
 			continue;
@@ -209,7 +202,7 @@ static int says_collect(struct apart *a, struct err *err)
 	return res;
 }
 
-/* In which layers would an id that it has stand? Less than one in twenty is the odd client that chose its ids on both sides. */
+/* In which layers would an id that it has stand? Where less than half of them do, it cannot be said of one. */
 static uint32_t found_in(const struct says says[LAYERS], const struct heard *h)
 {
 	uint32_t ret = 0;
@@ -239,12 +232,12 @@ static void add_slack(void *ctx, uint32_t source)
 		m->slack = MAX(m->slack, MIN(s->bound_ns, SKEW_NS));
 }
 
-static struct part part_of(const struct apart *a, uint32_t at)
+static struct part part_of(const struct apart *a, uint32_t at, uint32_t layers)
 {
 	struct resolve *r = a->r;
 	const struct request *q = shelf_at(&r->requests, at);
 	const struct leg *l = request_answer(r, q);
-	struct part p = {.request = at, .layers = layers_of(a, q)};
+	struct part p = {.request = at, .layers = layers};
 	struct heard h = heard_of(r, q);
 	struct mask_of m = {.a = a};
 	each_source(r, q, add_slack, &m);
@@ -292,9 +285,9 @@ static int parts_collect(struct apart *a, uint32_t all, struct err *err)
 	if (!a->parts)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < r->requests.n && !res; i++) {
-		struct part p = part_of(a, i);
-		if (p.layers && p.layers != all)
-			a->parts[a->n++] = p;
+		uint32_t layers = layers_of(a, shelf_at(&r->requests, i));
+		if (layers && layers != all)
+			a->parts[a->n++] = part_of(a, i, layers);
 		res = resolve_tick(r, err);
 	}
 	if (!res)

@@ -39,14 +39,10 @@ static void mark_conflict(struct resolve *r, uint32_t node, uint8_t why)
 static bool share_room(const struct resolve *r, const struct life *x, const struct life *y)
 {
 	for (uint32_t i = x->rooms; i;) {
-		const struct room_node *a = shelf_at(&r->rooms, i - 1);
-		i = a->next;
-		for (uint32_t k = y->rooms; k;) {
-			const struct room_node *b = shelf_at(&r->rooms, k - 1);
-			k = b->next;
-			if (a->room == b->room)
-				return true;
-		}
+		const struct room_node *n = shelf_at(&r->rooms, i - 1);
+		i = n->next;
+		if (life_has_room(r, y, n->room))
+			return true;
 	}
 	return false;
 }

@@ -143,7 +143,7 @@ static int gseen_read(struct resolve *r, uint32_t source, const struct event_bat
 	return res;
 }
 
-static bool has_room(const struct resolve *r, const struct life *l, uint32_t room)
+bool life_has_room(const struct resolve *r, const struct life *l, uint32_t room)
 {
 	for (uint32_t i = l->rooms; i;) {
 		const struct room_node *n = shelf_at(&r->rooms, i - 1);
@@ -167,16 +167,11 @@ static bool apart(const struct resolve *r, const struct life *l, const struct gs
 		return true;
 	}
 	bool lengths = l->input_flag == FLAG_EXACT && g->input_flag == FLAG_EXACT && l->input != g->input;
-	if (lengths && !(g->room && has_room(r, l, g->room))) {
+	if (lengths && !(g->room && life_has_room(r, l, g->room))) {
 		*ret_conflict = CONFLICT_OVERLAP;
 		return true;
 	}
 	return false;
-}
-
-static int64_t apart_ns(int64_t a, int64_t b)
-{
-	return a < b ? b - a : a - b;
 }
 
 /* Distance of a record to a lifetime that its own log has opened. A line may never be closed (its client went away), so
@@ -185,7 +180,7 @@ static int64_t apart_ns(int64_t a, int64_t b)
 static int64_t own_fits(const struct life *l, const struct gseen *g, int64_t gap)
 {
 	if (is_final(g) && g->started != UNKNOWN && l->opened != UNKNOWN) {
-		int64_t off = apart_ns(g->started, l->opened);
+		int64_t off = (int64_t)stamps_apart(g->started, l->opened); /* both are sane */
 		return off <= START_NS ? off : -1;
 	}
 	if (g->hi < l->lo || gap > OPEN_NS)
@@ -198,7 +193,7 @@ static int64_t own_fits(const struct life *l, const struct gseen *g, int64_t gap
 static int64_t layer_ns(const struct resolve *r, const struct life *l, const struct gseen *g)
 {
 	bool one = (g->response_id && bare_id(r, g->response_id) == bare_id(r, l->response_id)) ||
-		   (g->room && has_room(r, l, g->room));
+		   (g->room && life_has_room(r, l, g->room));
 	return one ? SKEW_NS : LAYER_NS;
 }
 
@@ -207,7 +202,7 @@ static int64_t layer_ns(const struct resolve *r, const struct life *l, const str
 static bool is_its_beginning(const struct life *l, const struct gseen *g, int64_t gap)
 {
 	if (l->started != UNKNOWN && g->at != UNKNOWN)
-		return apart_ns(l->started, g->at) <= START_NS;
+		return stamps_apart(l->started, g->at) <= START_NS;
 	return gap <= NS_PER_S;
 }
 
@@ -335,7 +330,8 @@ static uint32_t life_find(struct resolve *r, const struct gseen *g, uint8_t *ret
 			continue;
 		}
 		open += l->start_source == g->from && l->final_source != g->from;
-		int64_t start = l->started != UNKNOWN && g->started != UNKNOWN ? apart_ns(l->started, g->started) : 0;
+		int64_t start =
+		    l->started != UNKNOWN && g->started != UNKNOWN ? (int64_t)stamps_apart(l->started, g->started) : 0;
 		/* newest first in the chain: of equals the oldest is taken, as a log closes in the order it opened */
 		if (gap < best_gap || (gap == best_gap && start <= best_start)) {
 			best = at;
@@ -380,7 +376,7 @@ static int life_add(struct resolve *r, const struct gseen *g, uint8_t conflict, 
 
 static int life_room(struct resolve *r, struct life *l, uint32_t room, struct err *err)
 {
-	if (!room || has_room(r, l, room))
+	if (!room || life_has_room(r, l, room))
 		return 0;
 	struct room_node *n = shelf_add(&r->rooms);
 	if (!n)

@@ -463,3 +463,11 @@ const char *rule_name(enum rule r)
 	    "own", "room", "rid", "response_id", "gateway_id", "trace_id", "time_and_length", "child", "conflict"};
 	return names[r];
 }
+
+uint32_t *order_new(struct resolve *r, uint32_t n)
+{
+	uint32_t *order = scratch_alloc(&r->scratch, (size_t)n + 1, sizeof(*order));
+	for (uint32_t i = 0; order && i < n; i++)
+		order[i] = i;
+	return order;
+}

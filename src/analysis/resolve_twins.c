@@ -86,10 +86,9 @@ static int log_source_cmp(const void *a, const void *b)
 static struct log log_of_source(const struct resolve *r, uint32_t source)
 {
 	const struct source_info *s = &r->sources[source];
-	size_t plus = text_rfind_char(s->format, '+'); /* what is inside of the wrappers */
 	return (struct log){
 	    .name = rotation_of(s->path),
-	    .format = plus == SIZE_MAX ? s->format : text_from(s->format, plus + 1),
+	    .format = inner_format(s),
 	    .source = source,
 	    .worker = s->worker_at == NO_INDEX ? NO_INDEX : base_of(r, s->worker_at),
 	    .seen_from = s->seen_from,
